@@ -1,0 +1,1 @@
+"""Wayside: the sidecar that holds the conversation."""

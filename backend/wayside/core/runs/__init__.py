@@ -1,0 +1,1 @@
+"""Runs in the words of RFC-022: events, records, input."""

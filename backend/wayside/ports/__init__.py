@@ -1,0 +1,1 @@
+"""Protocols for everything outside, each with the fake that passes its contract suite."""

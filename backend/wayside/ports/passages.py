@@ -1,0 +1,33 @@
+"""Finding approved passages."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from wayside.core.content import Exhibit, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage and how well it fits: `score` ≥ 0, larger is better; `coverage` is the share of the question's
+    content words that the passage (with its exhibit's names) contains, 0..1.
+    """
+
+    passage: Passage
+    score: float
+    coverage: float
+
+
+class PassageIndex(Protocol):
+    """Search over approved passages of one pack. The question is words, never syntax."""
+
+    def search(self, question: str, language: str, exhibit: str | None = None, limit: int = 6) -> Sequence[Found]: ...
+
+    def close(self) -> None: ...
+
+
+class PassageIndexBuilder(Protocol):
+    """Writes an index file."""
+
+    def __call__(self, target: Path, exhibits: Iterable[Exhibit], passages: Iterable[Passage]) -> None: ...

@@ -1,0 +1,1 @@
+"""Exhibit packs: read, check, build."""

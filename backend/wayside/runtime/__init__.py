@@ -1,0 +1,1 @@
+"""Asyncio shells that feed events to the core and carry out its commands."""

@@ -1,0 +1,1 @@
+"""Models of everything that crosses a process."""

@@ -20,7 +20,7 @@ class IdlePhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Idle time spent since the visitor last did something, in seconds; `last` is the monotonic time of the last tick."""
+    """Idle seconds spent since the visitor last did something; `last` is the monotonic time of the last tick."""
 
     last: float
     spent: float = 0.0

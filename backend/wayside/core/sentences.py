@@ -11,7 +11,39 @@ CAPTION_LINE = 42  # BBC subtitle guidance: at most 42 characters a line, two li
 CAPTION_CHARS = 2 * CAPTION_LINE
 
 _ABBREVIATIONS = frozenset(
-    ["mr", "mrs", "ms", "dr", "st", "prof", "sr", "jr", "vs", "etc", "e.g", "i.e", "c", "ca", "fig", "no", "vol", "pp", "p", "ed", "approx", "est", "sra", "dra", "srta", "d.c", "a.c", "b.c", "a.d", "cf", "inc"]
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "st",
+        "prof",
+        "sr",
+        "jr",
+        "vs",
+        "etc",
+        "e.g",
+        "i.e",
+        "c",
+        "ca",
+        "fig",
+        "no",
+        "vol",
+        "pp",
+        "p",
+        "ed",
+        "approx",
+        "est",
+        "sra",
+        "dra",
+        "srta",
+        "d.c",
+        "a.c",
+        "b.c",
+        "a.d",
+        "cf",
+        "inc",
+    ]
 )
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*|[。！？]+")
 _CLAUSE = re.compile(r"[,;:—–]\s")

@@ -72,7 +72,7 @@ Commands = tuple[TurnCommand, ...]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Input being transcribed. `closing` means its final is on the way; `pressed_at` is the press that holds it open."""
+    """Input being transcribed. `closing`: its final is on the way; `pressed_at`: the press that holds it open."""
 
     id: int
     via: Via

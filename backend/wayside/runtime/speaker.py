@@ -296,7 +296,7 @@ class Speaker:
         return True
 
     async def _drained(self, lead_s: float) -> bool:
-        """Wait until at most `lead_s` of sound is unrendered; False when playout stands still or the loudspeaker went."""
+        """Wait until at most `lead_s` of sound is unrendered; False when playout stands still or has no loudspeaker."""
         while self._reply is not None:
             left = sum((u.sent - u.rendered) / u.rate for u in self._reply.utterances if u.rate)
             if left <= lead_s:
@@ -395,7 +395,7 @@ class Speaker:
 
 async def _with_deadline(chunks: AsyncIterator[SpeechChunk]) -> AsyncIterator[SpeechChunk]:
     """Pass chunks on; a voice that brings no next chunk in time has failed (`tts.timeout`)."""
-    async with aclosing(chunks) as source:  # type: ignore[type-var]
+    async with aclosing(chunks) as source:  # type: ignore[type-var]  # every provider's `speak` is an async generator
         while True:
             try:
                 async with asyncio.timeout(CHUNK_S):

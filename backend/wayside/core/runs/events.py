@@ -28,9 +28,10 @@ class AssistantOutput:
 
 @dataclass(frozen=True, slots=True)
 class ShowSources:
-    """Evidence behind the answer, for the screen."""
+    """Evidence behind the answer, for the screen; `passages` are the ids of the approved passages used."""
 
     sources: tuple[Source, ...]
+    passages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,507 @@
+"""One visit: from the first touch to reset. Owns every piece of a visitor's data and every task that touches it.
+
+Inputs become turn events, turn commands become calls on the listener, the speaker and the runs. When the visit's
+task ends, everything here ends with it.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from wayside.core.content import Pack
+from wayside.core.idle import Idle, IdlePhase
+from wayside.core.runs.events import (
+    Choice,
+    OfferChoices,
+    Progress,
+    ShowExhibit,
+)
+from wayside.core.status import derive
+from wayside.core.turn_events import (
+    CancelRun,
+    CancelTimer,
+    CloseSegment,
+    CommitTurn,
+    DiscardSegment,
+    DuckReply,
+    Final,
+    HoldReply,
+    Interim,
+    InterruptReply,
+    LanguageChosen,
+    MicrophoneLost,
+    ModeChosen,
+    OpenSegment,
+    PauseSegment,
+    ResumeReply,
+    RunEnded,
+    RunStarted,
+    SetTimer,
+    StopPressed,
+    TalkDown,
+    TalkUp,
+    Tell,
+    Timer,
+    TimerFired,
+    TurnCommand,
+    TurnEvent,
+    Written,
+)
+from wayside.core.turns import Turns, TurnSettings, step
+from wayside.core.words import visible_text
+from wayside.ports.audio_link import AudioLink, CaptureFrame, DeviceFound, DeviceLost, LinkEnded, LinkEvent
+from wayside.ports.clock import Clock
+from wayside.ports.language_model import HistoryItem, LanguageModel
+from wayside.ports.speech_to_text import SpeechToText
+from wayside.ports.text_to_speech import TextToSpeech
+from wayside.ports.voice_activity import VoiceActivity
+from wayside.runtime.answer import Answer, Answered, TurnTimes
+from wayside.runtime.listener import Listener
+from wayside.runtime.runs import RoomAgentRuntime, RunInput, RunStatus
+from wayside.runtime.screen import (
+    Choices,
+    ChoiceView,
+    Countdown,
+    ExhibitShown,
+    Notice,
+    ProgressFrame,
+    ScreenEvent,
+    SettingsFrame,
+    Snapshot,
+    Sources,
+    SourceView,
+    Status,
+    TranscriptFrame,
+)
+from wayside.runtime.speaker import Delivery, Speaker
+from wayside.runtime.transcript import TranscriptBook
+
+MAX_VISIT_S = 30 * 60.0
+MAX_HISTORY = 24
+MAX_TEXT = 500
+TICK_S = 0.5
+
+Mode = Literal["button", "automatic"]
+Reason = Literal["ended", "inactive", "limit"]
+
+
+class Generations:
+    """Mints generation ids for the kiosk's lifetime; they only rise, across visits too."""
+
+    def __init__(self) -> None:
+        self.current = 0
+
+    def mint(self) -> int:
+        """The next generation."""
+        self.current += 1
+        return self.current
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything outside that a visit talks to."""
+
+    link: AudioLink
+    voice_activity: VoiceActivity
+    speech_to_text: SpeechToText
+    voice: TextToSpeech
+    dialogue: LanguageModel
+    clock: Clock
+    pack: Pack
+    new_id: Callable[[], str]
+    generations: Generations
+
+
+class Visit:
+    """The conversation of one visit. Construct it inside a running `host`."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        language: str,
+        show: Callable[[ScreenEvent], None],
+        group: asyncio.TaskGroup,
+        *,
+        over: Callable[[Reason], None],
+        answered: Callable[[Answered], None] | None = None,
+        settings: TurnSettings | None = None,
+        idle: Idle | None = None,
+        volume: float = 0.0,
+    ) -> None:
+        self.id = parts.new_id()
+        self.token = parts.new_id()
+        self._parts = parts
+        self._send = show
+        self._group = group
+        self._over = over
+        self._answered = answered
+        self.language = language
+        self.volume = volume
+        self.exhibit: str | None = None
+        self._choices: tuple[Choice, ...] = ()
+        self._history: deque[HistoryItem] = deque(maxlen=MAX_HISTORY)
+        self._transcript = TranscriptBook()
+        self._turns = Turns(language=language, settings=settings or TurnSettings())
+        self._timers: dict[Timer, asyncio.TimerHandle] = {}
+        self._status = derive(self._turns, frozenset())
+        self._degraded: set[str] = set()
+        self._microphone = False
+        self._started = parts.clock.now()
+        self._idle = idle or Idle(last=self._started)
+        self._countdown: float | None = None
+        self._times: dict[int, TurnTimes] = {}
+        self._closed_at: float | None = None
+        self._runs = RoomAgentRuntime(parts.dialogue, parts.new_id)
+        self._speaker = Speaker(parts.link, parts.voice, parts.clock, parts.generations.mint, self._show, self.feed)
+        self._listener = Listener(parts.voice_activity, parts.speech_to_text, parts.clock, self.feed, group)
+        self._offer(None)
+        self._ticker = group.create_task(self._tick(), name="visit.tick")
+
+    # --- what the page can do ---------------------------------------------------------------------------------------
+
+    def talk(self, *, down: bool) -> None:
+        """The talk button."""
+        self._touched()
+        now = self._parts.clock.now()
+        self.feed(TalkDown(now) if down else TalkUp(now))
+
+    def say(self, text: str) -> None:
+        """Typed text."""
+        self._touched()
+        clean = visible_text(text, MAX_TEXT)
+        if clean:
+            self.feed(Written(self._parts.clock.now(), clean))
+
+    def choose(self, choice_id: str) -> bool:
+        """A touched choice; False when it is not on offer."""
+        self._touched()
+        choice = next((c for c in self._choices if c.id == choice_id), None)
+        if choice is not None:
+            self.feed(Written(self._parts.clock.now(), choice.text, "choice"))
+        return choice is not None
+
+    def look_at(self, exhibit: str | None) -> bool:
+        """Bring an exhibit up, or the whole gallery; False when there is no such exhibit."""
+        self._touched()
+        if exhibit is not None and all(e.id != exhibit for e in self._parts.pack.exhibits):
+            return False
+        self.exhibit = exhibit
+        self._show(ExhibitShown(exhibit))
+        self._offer(exhibit)
+        return True
+
+    def stop(self) -> None:
+        """Stop everything, always."""
+        self._touched()
+        self.feed(StopPressed(self._parts.clock.now()))
+
+    def listen(self, mode: Mode) -> None:
+        """Choose between the button and automatic turns."""
+        self._touched()
+        self.feed(ModeChosen(self._parts.clock.now(), mode == "automatic"))
+        self._settings()
+
+    def set_language(self, language: str) -> None:
+        """Switch; the conversation keeps its place. What is being said in the old language stops."""
+        self._touched()
+        if language not in self._parts.pack.languages or language == self.language:
+            return
+        self.language = language
+        now = self._parts.clock.now()
+        self.feed(StopPressed(now))
+        self.feed(LanguageChosen(now, language))
+        self._offer(self.exhibit)
+        self._settings()
+
+    def set_silent(self, *, silent: bool) -> None:
+        """Replies are read, not spoken (or spoken again)."""
+        self._touched()
+        if silent:
+            self.feed(StopPressed(self._parts.clock.now()))
+        self._speaker.silent = silent
+        self._settings()
+
+    def set_volume(self, db: float) -> None:
+        """This visit's volume; the next visit starts at the site's."""
+        self._touched()
+        self.volume = db
+        self._parts.link.set_gain(None, db)
+        self._settings()
+
+    def shown(self, generation: int, utterance: int, chars: int) -> None:
+        """The page acknowledges shown text."""
+        self._speaker.acknowledge(generation, utterance, chars)
+
+    def activity(self) -> None:
+        """A touch anywhere, or "still here"."""
+        self._touched()
+
+    def snapshot(self) -> Snapshot:
+        """Everything the page shows, for a page that comes (back)."""
+        return Snapshot(
+            "visit",
+            self.language,
+            self._mode,
+            self._speaker.silent,
+            self.volume,
+            self.exhibit,
+            self._choice_views(),
+            self._transcript.lines(),
+            self._status,
+            self._countdown,
+        )
+
+    # --- what the link says -----------------------------------------------------------------------------------------
+
+    def on_frame(self, frame: CaptureFrame) -> None:
+        """10 ms of capture."""
+        if self._microphone:
+            self._listener.take(frame)
+
+    def on_link(self, event: LinkEvent) -> None:
+        """Playout facts and device changes."""
+        match event:
+            case DeviceLost(kind=kind):
+                self._degrade(f"audio.{kind}_lost", lost=True)
+                if kind == "microphone":
+                    self.feed(MicrophoneLost(self._parts.clock.now()))
+            case DeviceFound(kind=kind):
+                self._degrade(f"audio.{kind}_lost", lost=False)
+            case LinkEnded():
+                self._degrade("audio.microphone_lost", lost=True)
+                self._degrade("audio.loudspeaker_lost", lost=True)
+                self.feed(MicrophoneLost(self._parts.clock.now()))
+            case _:
+                pass
+        self._speaker.on_link(event)
+
+    def degrade(self, codes: frozenset[str]) -> None:
+        """What did not work before the visit began."""
+        self._degraded |= codes
+        self._speaker.loudspeaker = "audio.loudspeaker_lost" not in codes
+        self._refresh()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being said, heard or thought."""
+        return self._turns.segment is not None or self._turns.playing is not None or self._turns.run_id is not None
+
+    # --- turns ------------------------------------------------------------------------------------------------------
+
+    def feed(self, event: TurnEvent) -> None:
+        """Fold one event in and carry out what it asks for, in order."""
+        self._note(event)
+        self._turns, commands = step(self._turns, event)
+        for command in commands:
+            self._carry_out(command)
+        self._microphone_follows()
+        self._refresh()
+
+    def _carry_out(self, command: TurnCommand) -> None:
+        match command:
+            case OpenSegment(segment=segment, via=via):
+                if via == "press" and not self._microphone:
+                    self._listener.restart()
+                self._listener.open(segment, via, self.language, self._parts.pack.vocabulary(self.language))
+            case PauseSegment(segment=segment):
+                self._listener.pause(segment)
+            case CloseSegment(segment=segment):
+                self._times[segment] = TurnTimes("speech", self._listener.last_voice_at, self._parts.clock.now())
+                self._listener.close(segment)
+            case DiscardSegment(segment=segment):
+                self._times.pop(segment, None)
+                self._listener.discard(segment)
+                self._visitor_text(f"s{segment}", "", final=True)
+            case CommitTurn():
+                self._commit(command)
+            case HoldReply(generation=generation):
+                self._speaker.hold(generation)
+            case ResumeReply(generation=generation):
+                # The link resumes at the very next sample; starting the sentence again would need a generation more.
+                self._speaker.resume(generation)
+            case DuckReply(generation=generation, down=down):
+                self._speaker.duck(generation, down=down)
+            case InterruptReply(generation=generation):
+                self._speaker.interrupt(generation)
+            case CancelRun(run_id=run_id, reason=reason):
+                self._runs.cancel_run(run_id, reason)
+            case SetTimer(timer=timer, at=at):
+                self._disarm(timer)
+                delay = max(0.0, at - self._parts.clock.now())
+                self._timers[timer] = asyncio.get_running_loop().call_later(delay, self._fire, timer, at)
+            case CancelTimer(timer=timer):
+                self._disarm(timer)
+            case Tell(code=code):
+                self._show(Notice(code, "warning"))
+            case _:
+                assert_never(command)
+
+    def _fire(self, timer: Timer, at: float) -> None:
+        # A loop's timer may come a hair before its time.
+        self.feed(TimerFired(max(at, self._parts.clock.now()), timer))
+
+    def _disarm(self, timer: Timer) -> None:
+        handle = self._timers.pop(timer, None)
+        if handle is not None:
+            handle.cancel()
+
+    def _note(self, event: TurnEvent) -> None:
+        match event:
+            case Interim(segment=segment, text=text):
+                self._visitor_text(f"s{segment}", text, final=False)
+            case Final(segment=segment, text=text) if self._turns.closing and self._turns.closing.id == segment:
+                self._visitor_text(f"s{segment}", text, final=True)
+            case _:
+                pass
+
+    def _microphone_follows(self) -> None:
+        segment = self._turns.segment
+        wanted = self._turns.automatic or segment is not None
+        if wanted != self._microphone:
+            self._microphone = wanted
+            if wanted and segment is None:
+                self._listener.restart()
+            self._parts.link.listen(wanted)
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _commit(self, command: CommitTurn) -> None:
+        now = self._parts.clock.now()
+        key = f"s{command.segment}" if command.segment is not None else f"t{command.turn}"
+        times = self._times.pop(command.segment or 0, None) or TurnTimes(command.kind)
+        times.committed = now
+        self._idle = self._idle.touched(now)
+        self._visitor_text(key, command.text, final=True)
+        request = RunInput(
+            f"turn-{command.turn}",
+            command.text,
+            self.language,
+            self.exhibit,
+            tuple(self._history),
+            disclosure=frozenset({"room"}),
+            variety=command.turn,
+        )
+        self._history.append(HistoryItem("visitor", command.text))
+        self._group.create_task(self._answer(request, times), name="visit.answer")
+
+    async def _answer(self, request: RunInput, times: TurnTimes) -> None:
+        answer = Answer(self, times)
+        speaking = self._group.create_task(self._deliver(answer), name="visit.deliver")
+        result = await self._runs.handle_run_input(request, answer.on_event, answer.admitted)
+        answer.feed.end(aborted=result.status is not RunStatus.COMPLETED)
+        self.feed(RunEnded(self._parts.clock.now(), result.run_id))
+        if result.status is RunStatus.FAILED:
+            self._show(Notice("answer_failed", "warning"))
+        delivery = await speaking
+        if delivery is not None and delivery.heard.text:
+            self._history.append(HistoryItem("guide", delivery.heard.text, answer.passages))
+        if self._answered is not None:
+            times.first_audio = delivery.first_audio_at if delivery else None
+            times.first_rendered = delivery.first_rendered_at if delivery else None
+            done = Answered(request.text, answer.text, answer.sources, answer.refused, result.status, delivery, times)
+            self._answered(done)
+
+    async def _deliver(self, answer: Answer) -> Delivery | None:
+        delivery = await self._speaker.say(answer.run_id, self.language, answer.feed, answer.on_floor)
+        if delivery is not None:
+            self._transcript.guide_ended(delivery.generation, delivery.state)
+        for code in ("tts.failed", "tts.timeout"):
+            self._degrade(code, lost=code in self._speaker.degraded)
+        return delivery
+
+    def show_sources(self, generation: int, sources: tuple[SourceView, ...]) -> None:
+        """Sources of a reply that has the floor."""
+        self._show(Sources(generation, sources))
+
+    def guide_line(self, generation: int) -> None:
+        """A reply got the floor: it has a line from now on."""
+        self._transcript.guide_speaks(generation)
+
+    def interaction(self, item: ShowExhibit | OfferChoices) -> None:
+        """What a run asks the screen to do."""
+        if isinstance(item, ShowExhibit):
+            self.exhibit = item.exhibit
+            self._show(ExhibitShown(item.exhibit))
+        else:
+            self._choices = item.choices[:3]
+            self._show(Choices(self._choice_views()))
+
+    def run_started(self, run_id: str) -> None:
+        """A run was admitted."""
+        self.feed(RunStarted(self._parts.clock.now(), run_id))
+
+    def progress(self, progress: Progress) -> None:
+        """Truthful progress of a run."""
+        self._show(ProgressFrame(progress.stage, progress.current, progress.total))
+
+    def now(self) -> float:
+        """The visit's clock."""
+        return self._parts.clock.now()
+
+    # --- screen -----------------------------------------------------------------------------------------------------
+
+    def _show(self, event: ScreenEvent) -> None:
+        self._transcript.follow(event)
+        self._send(event)
+
+    def _visitor_text(self, key: str, text: str, *, final: bool) -> None:
+        if text or self._transcript.has(key):
+            self._show(TranscriptFrame(key, text, final))
+
+    def _offer(self, exhibit: str | None) -> None:
+        pack = self._parts.pack
+        found = next((e for e in pack.exhibits if e.id == exhibit), None)
+        questions = found.questions[self.language] if found else pack.start_questions[self.language]
+        self._choices = tuple(Choice(f"{q.passage}:{self.language}", q.text) for q in questions[:3])
+        self._show(Choices(self._choice_views()))
+
+    def _choice_views(self) -> tuple[ChoiceView, ...]:
+        return tuple(ChoiceView(c.id, c.text) for c in self._choices)
+
+    @property
+    def _mode(self) -> Mode:
+        return "automatic" if self._turns.automatic else "button"
+
+    def _settings(self) -> None:
+        self._show(SettingsFrame(self.language, self._mode, self._speaker.silent, self.volume))
+
+    def _degrade(self, code: str, *, lost: bool) -> None:
+        if lost:
+            self._degraded.add(code)
+        else:
+            self._degraded.discard(code)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        status = derive(self._turns, frozenset(self._degraded))
+        if status != self._status:
+            self._status = status
+            self._send(Status(status))
+
+    # --- inactivity -------------------------------------------------------------------------------------------------
+
+    def _touched(self) -> None:
+        self._idle = self._idle.touched(self._parts.clock.now())
+        self._tell_countdown()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            now = self._parts.clock.now()
+            playing = self._turns.playing is not None
+            self._idle = self._idle.tick(now, playing=playing, segment_open=self._turns.segment is not None)
+            self._tell_countdown()
+            if self._idle.phase is IdlePhase.OVER:
+                self._over("inactive")
+                return
+            if now - self._started >= MAX_VISIT_S:
+                self._over("limit")
+                return
+
+    def _tell_countdown(self) -> None:
+        left = self._idle.ends_in_s
+        if (left is None) != (self._countdown is None):
+            self._show(Countdown(left))
+        self._countdown = left

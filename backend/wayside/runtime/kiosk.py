@@ -128,7 +128,6 @@ class Kiosk:
 
     async def _run_visit(self, language: str, ready: "asyncio.Future[Visit]") -> None:
         self._reason = "limit"
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.TaskGroup() as group:
                 visit = Visit(
@@ -148,7 +147,7 @@ class Kiosk:
                 if self.settings.automatic:
                     visit.listen("automatic")
                 ready.set_result(visit)
-        except* Exception:  # a fault of one visit ends that visit and nothing else; its text may hold content
+        except* Exception:  # noqa: BLE001 - a fault of one visit ends that visit only; its text may hold content
             log.error("visit.fault", code="visit.fault")  # noqa: TRY400 - tracebacks carry values
         finally:
             self.visit = None

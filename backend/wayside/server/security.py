@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -41,7 +42,7 @@ class Access:
         )
 
 
-def middleware(access: Access) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+def middleware(access: Access) -> Middleware:
     """Check Host and Origin before any route sees the request; add headers to every answer."""
     csp = access.csp()
 

@@ -28,7 +28,7 @@ MAX_FRAMES_PER_S = 100
 
 log = get_logger()
 
-_WIRE: dict[type[Any], type[wire.ServerFrame]] = {  # type: ignore[valid-type]
+_WIRE: dict[type[Any], type[wire.ServerFrame]] = {
     screen.TranscriptFrame: wire.TranscriptFrame,
     screen.ProgressFrame: wire.ProgressFrame,
     screen.UtteranceFrame: wire.UtteranceFrame,
@@ -50,7 +50,7 @@ class Screen:
     """The page that has the screen, if any. The newest one wins."""
 
     def __init__(self, pack: Pack, features: "wire.Features", build: str, epoch: int) -> None:
-        self._pack = pack
+        self.pack = pack
         self.features = features
         self._build = build
         self._epoch = epoch
@@ -102,8 +102,8 @@ class Screen:
                 "visit_token": visit.token if visit else "",
                 "epoch": self._epoch,
                 "build": self._build,
-                "release": self._pack.release,
-                "languages": list(self._pack.languages),
+                "release": self.pack.release,
+                "languages": list(self.pack.languages),
                 "features": self.features.model_dump(),
             },
         )
@@ -207,7 +207,7 @@ class VisitSocket:
     def _greet(self, hello: wire.Hello, page: _Page) -> None:
         kiosk = self._kiosk
         self._screen.take(page)
-        known = [x for x in hello.languages if x in self._screen._pack.languages]  # noqa: SLF001
+        known = [x for x in hello.languages if x in self._screen.pack.languages]
         if known and kiosk.visit is None:
             self._screen.language = known[0]
         self._screen.welcome()
@@ -243,14 +243,14 @@ class VisitSocket:
     async def _command(self, frame: Any, visit: Visit | None) -> tuple[str, str]:
         """Carry out one command; ("", "") when it was, else its error."""
         if isinstance(frame, wire.Start):
-            if frame.language not in self._screen._pack.languages:  # noqa: SLF001
+            if frame.language not in self._screen.pack.languages:
                 return "language.unknown", "This kiosk does not speak that language."
             if visit is None:
                 await self._kiosk.start_visit(frame.language)
                 log.info("visit.started", language=frame.language)
             return "", ""
         if isinstance(frame, wire.SetLanguage):
-            if frame.language not in self._screen._pack.languages:  # noqa: SLF001
+            if frame.language not in self._screen.pack.languages:
                 return "language.unknown", "This kiosk does not speak that language."
             self._screen.language = frame.language
             if visit is None:
@@ -284,7 +284,7 @@ class VisitSocket:
             case wire.End():
                 await self._kiosk.reset("ended")
             case _:
-                assert_never(frame)  # type: ignore[arg-type]
+                assert_never(frame)
         return "", ""
 
 

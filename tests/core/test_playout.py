@@ -72,6 +72,16 @@ class _Delayed:
         return out
 
 
+def test_a_new_generation_waits_for_the_last_samples_of_the_old_one():
+    playout = Playout(RATE, lambda *_: _Delayed())
+    playout.play(1, 1, pcm(30_001, 200), 8_000)
+    playout.play(2, 2, pcm(31_001, 200), 8_000)
+    playout.prepare(800)
+    samples, _ = rendered(playout, 800)
+
+    assert samples == [value for first in (1, 1001) for value in range(first, first + 200) for _ in range(2)]
+
+
 class PlayoutMachine(RuleBasedStateMachine):
     """Values are unique, so every rendered sample says where it came from."""
 

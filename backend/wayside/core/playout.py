@@ -85,6 +85,7 @@ class Playout:
         self._tracks: dict[tuple[int, int], Track] = {}
         self._streams: dict[tuple[int, int], _Stream] = {}
         self._feeding: Track | None = None
+        self._feeding_key = (0, 0)
         self._ready: deque[_Chunk] = deque()
         self._appended = 0
         self._consumed = 0
@@ -194,6 +195,9 @@ class Playout:
 
     def _feed(self, track: Track) -> None:
         key = (track.generation, track.rate)
+        if key != self._feeding_key:
+            self._push_out_tails()  # what the other resampler still keeps comes first
+            self._feeding_key = key
         stream = self._streams.get(key)
         if stream is None:
             stream = self._streams[key] = _Stream(self._resampler(track.rate, self.out_rate))

@@ -16,10 +16,11 @@ class _Entry:
     rate: int
     sent: int = 0
     rendered: int = 0
+    abandoned: int = 0  # samples up to here wait for nothing any more
 
     @property
     def pending(self) -> int:
-        return self.sent - self.rendered
+        return max(0, self.sent - max(self.rendered, self.abandoned))
 
 
 class PlayoutLedger:
@@ -27,19 +28,22 @@ class PlayoutLedger:
 
     def __init__(self, limit_s: float, limit_bytes: int) -> None:
         self.cleared_through = 0
+        self._abandoned_through = 0
+        self._newest = 0
         self._limit_s = limit_s
         self._limit_bytes = limit_bytes
         self._entries: dict[tuple[int, int], _Entry] = {}
 
     def accept(self, generation: int, utterance: int, pcm: bytes, rate: int) -> int | None:
-        """Position of the first sample, or None when the generation is cleared.
+        """Position of the first sample, or None when the generation is cleared or abandoned.
 
         Raises `WaysideError("audio.queue_full")` past either bound and `audio.malformed` for half a sample.
         """
         if len(pcm) % BYTES or rate <= 0 or rate % 50:
             raise WaysideError("audio.malformed", f"{len(pcm)} bytes at {rate} Hz are not s16le samples")
-        if generation <= self.cleared_through:
+        if generation <= max(self.cleared_through, self._abandoned_through):
             return None
+        self._newest = max(self._newest, generation)
         if (
             self.pending_s + len(pcm) / BYTES / rate > self._limit_s
             or self.pending_bytes + len(pcm) > self._limit_bytes
@@ -63,10 +67,15 @@ class PlayoutLedger:
         gone = [key for key in self._entries if key[0] <= generation]
         return tuple((utterance, self._entries.pop((g, utterance)).rendered) for g, utterance in gone)
 
-    def abandon(self) -> None:
-        """The renderer lost its queue: nothing waits any more, what was rendered stays known."""
-        for entry in self._entries.values():
-            entry.sent = entry.rendered
+    def abandon(self, through: int | None = None) -> None:
+        """The renderer lost its queue of this generation and older (all of them by default).
+
+        What was rendered stays known; later samples of them are refused, since a reply with a hole is not resumed.
+        """
+        self._abandoned_through = max(self._abandoned_through, self._newest if through is None else through)
+        for (generation, _), entry in self._entries.items():
+            if generation <= self._abandoned_through:
+                entry.abandoned = entry.sent
 
     @property
     def pending_s(self) -> float:

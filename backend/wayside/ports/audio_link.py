@@ -90,8 +90,9 @@ class UtteranceRendered:
 
 @dataclass(frozen=True, slots=True)
 class ClearAck:
-    """Nothing of `generation` or older will be rendered any more. `certainty` is `estimated` when no ack came in time:
-    the counts are then what was last known rendered.
+    """Nothing of `generation` or older will be rendered any more.
+
+    `certainty` is `estimated` when no ack came in time: the counts are then what was last known rendered.
     """
 
     generation: int

@@ -1,0 +1,177 @@
+"""A private PulseAudio with two null sinks, `spk` (the loudspeaker) and `mic` (its monitor is the microphone)."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+RATE = 48_000
+
+
+class AudioServer:
+    """Start it, point the environment at it (`environment`), stop it. Everything it starts is killed afterwards."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="wayside-audio-"))
+        self.folder.chmod(0o700)
+        self.environment = {
+            "XDG_RUNTIME_DIR": str(self.folder),
+            "PULSE_SERVER": f"unix:{self.folder}/pulse/native",
+            "PULSE_RUNTIME_PATH": str(self.folder / "pulse"),
+            "PULSE_COOKIE": str(self.folder / "cookie"),
+            "HOME": str(self.folder),
+        }
+        self._helpers: list[subprocess.Popen] = []
+
+    def start(self) -> None:
+        subprocess.run(
+            [
+                *["pulseaudio", "-n", "--daemonize=yes", "--exit-idle-time=-1", "--log-target=null"],
+                *["-L", "module-native-protocol-unix auth-anonymous=1"],
+            ],
+            env=self._env(),
+            check=True,
+            timeout=20,
+            capture_output=True,
+        )
+        for name in ("spk", "mic"):
+            self.add_sink(name)
+        self.pactl("set-default-sink", "spk")
+        self.pactl("set-default-source", "mic.monitor")
+
+    def stop(self) -> None:
+        self.stop_helpers()
+        pid_file = self.folder / "pulse" / "pid"
+        if pid_file.exists():
+            pid = int(pid_file.read_text())
+            for sign in (signal.SIGTERM, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, sign)
+                deadline = time.monotonic() + 2
+                while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+                    time.sleep(0.02)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pactl(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["pactl", *arguments], env=self._env(), check=True, timeout=10, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def add_sink(self, name: str) -> str:
+        """Module index, for `remove_module`."""
+        return self.pactl("load-module", "module-null-sink", f"sink_name={name}", f"rate={RATE}", "norewinds=1")
+
+    def remove_sink(self, name: str) -> None:
+        for line in self.pactl("list", "short", "modules").splitlines():
+            index, module, *rest = line.split("\t")
+            if module == "module-null-sink" and f"sink_name={name}" in " ".join(rest):
+                self.pactl("unload-module", index)
+
+    def play_into_microphone(self, wav: Path, *, wait: bool = True) -> None:
+        self._helper(["paplay", "--latency-msec=20", "-d", "mic", str(wav)], wait=wait)
+
+    def murmur(self) -> None:
+        """A room is never digitally silent: very quiet noise into the microphone until `stop_helpers`."""
+        noise = (np.random.default_rng(1).normal(0, 3, RATE * 60)).astype(np.int16)
+        raw = self.folder / "murmur.raw"
+        raw.write_bytes(noise.tobytes())
+        self._helper(["pacat", "-d", "mic", "--raw", f"--rate={RATE}", "--channels=1", str(raw)], wait=False)
+
+    def record_loudspeaker(self) -> "Recording":
+        return Recording(self._env())
+
+    def stop_helpers(self) -> None:
+        for helper in self._helpers:
+            helper.kill()
+            helper.wait()
+        self._helpers.clear()
+
+    def _helper(self, command: list[str], *, wait: bool) -> None:
+        process = subprocess.Popen(command, env=self._env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if wait:
+            assert process.wait(60) == 0
+        else:
+            self._helpers.append(process)
+
+    def _env(self) -> dict[str, str]:
+        return os.environ | self.environment
+
+
+class Recording:
+    """What the loudspeaker plays, with the time at which each piece was read: mono int16 at 48 kHz."""
+
+    def __init__(self, env: dict[str, str], source: str = "spk.monitor") -> None:
+        self._process = subprocess.Popen(
+            [
+                *["parec", "-d", source, "--raw", "--format=s16le", "--channels=1"],
+                *[f"--rate={RATE}", "--latency-msec=5", "--process-time-msec=5"],
+            ],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._pieces: list[tuple[float, bytes]] = []
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        while data := os.read(self._process.stdout.fileno(), 65_536):
+            self._pieces.append((time.monotonic(), data))
+
+    async def ready(self) -> None:
+        async with asyncio.timeout(10):
+            while not self._pieces:
+                await asyncio.sleep(0.01)
+
+    def samples(self) -> np.ndarray:
+        """Everything so far."""
+        data = b"".join(piece for _, piece in self._pieces)
+        return np.frombuffer(data[: len(data) // 2 * 2], dtype=np.int16)
+
+    def arrivals(self) -> list[tuple[float, int]]:
+        """Monotonic time at which the recording had grown to so many samples."""
+        total, out = 0, []
+        for at, piece in self._pieces:
+            total += len(piece)
+            out.append((at, total // 2))
+        return out
+
+    def stop(self) -> np.ndarray:
+        self._process.terminate()
+        self._process.wait(5)
+        self._thread.join(5)
+        self._process.stdout.close()
+        return self.samples()
+
+
+@pytest.fixture(scope="session")
+def shared_audio_server():
+    server = AudioServer()
+    server.start()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def audio_server(shared_audio_server, monkeypatch):
+    """The server, with this process's environment pointing at it: children started now use it."""
+    for key, value in shared_audio_server.environment.items():
+        monkeypatch.setenv(key, value)
+    yield shared_audio_server
+    shared_audio_server.stop_helpers()

@@ -1,1 +1,1 @@
-"""The fullscreen shell."""
+"""The shell: one fullscreen webview that shows the page and lets nobody out of it."""

@@ -49,7 +49,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-print("a line that must stay in the ring: canary-7731", flush=True)
+sys.stdout.write("a line that must stay in the ring: canary-7731\n")
+sys.stdout.flush()
 if "crash" in sys.argv:
     sys.exit(3)
 helper = subprocess.Popen(["sleep", "600"])  # an audio child that outlives a killed parent, unless its group is ended

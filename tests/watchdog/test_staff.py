@@ -66,7 +66,7 @@ async def test_an_unused_session_ends(tmp_path, monkeypatch):
 
 
 def test_five_wrong_pins_lock_for_five_minutes_and_longer_each_time():
-    assert [1.0, 2.0, 4.0, 8.0, 300.0, 600.0] == [lockout.penalty_s(n) for n in range(1, 7)]
+    assert [lockout.penalty_s(n) for n in range(1, 7)] == [1.0, 2.0, 4.0, 8.0, 300.0, 600.0]
     assert lockout.penalty_s(50) == 3600.0
 
 
@@ -144,5 +144,5 @@ async def test_a_reset_the_sidecar_cannot_do_ends_its_process():
 async def test_every_issue_has_a_suggestion():
     answer = await Actions(FakeChildren(), DeadSidecar(), local_issues=NoIssues()).do("status", None)
 
-    assert ["pack.missing", "sidecar.safe_mode"] == [issue["code"] for issue in answer["issues"]]
+    assert [issue["code"] for issue in answer["issues"]] == ["pack.missing", "sidecar.safe_mode"]
     assert all(issue["suggestion"] for issue in answer["issues"])

@@ -28,12 +28,13 @@ EXIT_CANNOT_START = 2
 def main() -> None:
     """Run the watchdog; the exit code is 0 after leaving, 2 when it could not start."""
     chosen = settings_.read(sys.argv[1:], os.environ)
+    notifier = Notifier.from_environment()
     children.no_core_dumps()
     children.adopt_orphans()
     try:
         for folder in (chosen.state_dir, chosen.runtime_dir):
             settings_.make_private(folder)
-        code = asyncio.run(_run(chosen, dict(os.environ)))
+        code = asyncio.run(_run(chosen, dict(os.environ), notifier))
     except OSError as error:
         code = _cannot_start(chosen, error)
     except KeyboardInterrupt:
@@ -41,9 +42,8 @@ def main() -> None:
     sys.exit(code)
 
 
-async def _run(chosen: Settings, env: Mapping[str, str]) -> int:
+async def _run(chosen: Settings, env: Mapping[str, str], notifier: Notifier) -> int:
     token = secrets.token_urlsafe(32)
-    notifier = Notifier.from_environment()
     site = Site(
         port=chosen.port,
         sidecar_port=chosen.sidecar_port,

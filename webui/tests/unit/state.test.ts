@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { currentReply, deliveredText, initial, MOST_LINES, reduce, statusWord, stoppable, type Page } from "../../src/shared/state";
+import type { ServerFrame, Snapshot } from "../../src/shared/wire";
+
+const STATUS = { listening: false, hearing: false, thinking: false, speaking: false, held: false, degraded: [] };
+const features = { speech_in: true, speech_out: true, automatic: true, robotic_voice: [] };
+const welcome = (over = {}): ServerFrame => ({
+  type: "welcome", seq: 1, visit: "v1", visit_token: "secret", epoch: 1, build: "b", release: "r", languages: ["en", "es"], features, ...over,
+});
+const snapshot = (over: Partial<Snapshot> = {}): Snapshot => ({
+  type: "snapshot", seq: 2, phase: "visit", language: "es", mode: "button", silent: false, volume: 0, exhibit: "a",
+  choices: [{ id: "c1", text: "?" }], lines: [], status: STATUS, countdown_s: null, ...over,
+});
+const run = (page: Page, ...frames: ServerFrame[]) =>
+  frames.reduce((now, frame) => reduce(now, { type: "frame", frame, at: 1000 }), page);
+const visiting = () => run(initial, welcome(), snapshot());
+const speak = (generation: number, id = 1): ServerFrame => ({
+  type: "utterance", seq: 3, generation, utterance_id: id, text: "One two three.", spans: [[0, 14]],
+});
+const caption = (generation: number, chars: number, state: "speaking" | "finished" | "interrupted" = "speaking"): ServerFrame => ({
+  type: "caption", seq: 4, generation, utterance_id: 1, rendered_chars: chars, state,
+});
+
+describe("the page", () => {
+  test("a welcome and a snapshot show everything the server has", () => {
+    const page = visiting();
+
+    expect(page).toMatchObject({ link: "open", phase: "visit", language: "es", exhibit: "a", visitToken: "secret" });
+  });
+
+  test("the first touch shows the visit at once, in the chosen language", () => {
+    const page = reduce(run(initial, welcome({ visit: "" })), { type: "touched", language: "es", exhibit: null });
+
+    expect(page).toMatchObject({ phase: "visit", starting: true, language: "es" });
+    expect(statusWord(page)).toBe("starting");
+  });
+
+  test("a late start-screen snapshot does not throw the visitor back", () => {
+    const touched = reduce(run(initial, welcome({ visit: "" })), { type: "touched", language: "en", exhibit: null });
+
+    expect(run(touched, snapshot({ phase: "attract" })).phase).toBe("visit");
+  });
+
+  test("a refused start goes back to the start screen", () => {
+    const touched = reduce(initial, { type: "touched", language: "en", exhibit: null });
+
+    expect(reduce(touched, { type: "start_refused" }).phase).toBe("attract");
+  });
+
+  test("interim words are replaced and an empty final removes the line", () => {
+    const heard = (text: string, final: boolean): ServerFrame => ({ type: "transcript", seq: 5, turn_id: "t", text, final });
+    const page = run(visiting(), heard("who", false), heard("who made", false));
+
+    expect(page.lines).toEqual([{ role: "visitor", key: "t", text: "who made", final: false }]);
+    expect(run(page, heard("", true)).lines).toEqual([]);
+  });
+
+  test("clear ends the reply where it was heard, and its later frames are void", () => {
+    const page = run(visiting(), speak(1), caption(1, 7), { type: "clear", seq: 6, generation: 1 }, caption(1, 14), speak(1, 2));
+    const reply = currentReply(page);
+
+    expect(reply?.state).toBe("interrupted");
+    expect(reply && deliveredText(reply)).toBe("One two");
+  });
+
+  test("the server's last word about an interruption still counts after clear", () => {
+    const page = run(visiting(), speak(1), caption(1, 7), { type: "clear", seq: 6, generation: 1 }, caption(1, 3, "interrupted"));
+
+    expect(currentReply(page)?.utterances[0]?.rendered).toBe(3);
+  });
+
+  test("rendered characters never go back while speaking", () => {
+    const page = run(visiting(), speak(1), caption(1, 9), caption(1, 4));
+
+    expect(currentReply(page)?.utterances[0]?.rendered).toBe(9);
+  });
+
+  test("a reply stays readable after it ended", () => {
+    const page = run(visiting(), speak(1), caption(1, 14, "finished"));
+    const reply = currentReply(page);
+
+    expect(reply && deliveredText(reply)).toBe("One two three.");
+  });
+
+  test("sources stand with their reply", () => {
+    const page = run(visiting(), speak(1), { type: "sources", seq: 7, generation: 1, sources: [{ id: "s", title: "A book" }] });
+
+    expect(currentReply(page)?.sources).toEqual([{ id: "s", title: "A book" }]);
+  });
+
+  test("reset forgets everything of the visit", () => {
+    const full = run(visiting(), speak(1), { type: "notice", seq: 8, code: "not_heard", severity: "info" });
+    const page = run(full, { type: "reset", seq: 9, reason: "ended" });
+
+    expect(page).toMatchObject({ phase: "attract", lines: [], choices: [], visit: "", visitToken: "", exhibit: null, notice: null, language: "en" });
+    expect(JSON.stringify(page)).not.toContain("three");
+  });
+
+  test("a lost link silences the status and keeps the words", () => {
+    const busy = run(visiting(), speak(1), { type: "status", seq: 10, status: { ...STATUS, speaking: true } });
+    const page = reduce(busy, { type: "link", link: "away" });
+
+    expect([statusWord(page), stoppable(page), page.lines.length]).toEqual(["away", false, 1]);
+  });
+
+  test("the countdown becomes a moment, and none withdraws it", () => {
+    const page = run(visiting(), { type: "countdown", seq: 11, ends_in_s: 20 });
+
+    expect(page.countdownEndsAt).toBe(21_000);
+    expect(run(page, { type: "countdown", seq: 12, ends_in_s: null }).countdownEndsAt).toBeNull();
+  });
+
+  test("history is bounded", () => {
+    let page = visiting();
+    for (let i = 0; i < MOST_LINES + 20; i += 1) {
+      page = run(page, { type: "transcript", seq: i, turn_id: `t${i}`, text: "x", final: true });
+    }
+
+    expect(page.lines.length).toBe(MOST_LINES);
+  });
+
+  test("a newer page takes over and nothing of the visit stays here", () => {
+    const page = run(visiting(), speak(1), { type: "taken_over", seq: 13 });
+
+    expect(page).toMatchObject({ link: "taken_over", lines: [], visitToken: "" });
+  });
+
+  test("hearing is said before thinking, and stopping is offered while thinking", () => {
+    const page = run(visiting(), { type: "status", seq: 14, status: { ...STATUS, thinking: true, hearing: true } });
+
+    expect([statusWord(page), stoppable(page)]).toEqual(["hearing", true]);
+  });
+});

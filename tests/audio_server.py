@@ -93,7 +93,10 @@ class AudioServer:
         self._helper(["pacat", "-d", "mic", "--raw", f"--rate={RATE}", "--channels=1", str(raw)], wait=False)
 
     def record_loudspeaker(self) -> "Recording":
-        return Recording(self._env())
+        return self.record("spk.monitor")
+
+    def record(self, source: str) -> "Recording":
+        return Recording(self._env(), source)
 
     def stop_helpers(self) -> None:
         for helper in self._helpers:
@@ -115,7 +118,7 @@ class AudioServer:
 class Recording:
     """What the loudspeaker plays, with the time at which each piece was read: mono int16 at 48 kHz."""
 
-    def __init__(self, env: dict[str, str], source: str = "spk.monitor") -> None:
+    def __init__(self, env: dict[str, str], source: str) -> None:
         self._process = subprocess.Popen(
             [
                 *["parec", "-d", source, "--raw", "--format=s16le", "--channels=1"],

@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import select
+import signal
 import socket
 import sys
 import time
@@ -319,6 +320,7 @@ class Child:
 def main(arguments: list[str]) -> None:
     """Arguments: the number of the inherited socket. Settings arrive as one line of JSON on standard input."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at a desk is for the parent, whose end silences this process
     sock = socket.socket(fileno=int(arguments[0]))
     sock.setblocking(False)
     settings = Settings(**json.loads(sys.stdin.readline()))

@@ -5,11 +5,10 @@ the consumers keep up: one capture frame and one rendered block per 10 ms, then 
 """
 
 import asyncio
-import contextlib
 import wave
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from wayside.adapters.audio.files import read_audio
 from wayside.adapters.audio.resample import resampler
@@ -45,6 +44,7 @@ class FileLink:
         self.clock = clock or ManualClock()
         self._source = source
         self._out_path = out
+        self._out_file: BinaryIO | None = None
         self._out: wave.Wave_write | None = None
         self._mode = mode
         self._settle = settle or settle_loop
@@ -70,7 +70,11 @@ class FileLink:
         """Raises what `read_audio` raises, and `WaysideError("audio.bad_file")` when `out` can't be written."""
         self._link.speak(read_audio(self._source) if isinstance(self._source, Path) else self._source)
         if self._out_path is not None:
-            self._out = _open_wav(self._out_path, self._link.out_rate)
+            self._out_file = _open_for_writing(self._out_path)
+            self._out = wave.open(self._out_file, "wb")
+            self._out.setnchannels(1)
+            self._out.setsampwidth(2)
+            self._out.setframerate(self._link.out_rate)
         await self._link.start()
         if self._mode == "real":
             loop = asyncio.get_running_loop()
@@ -82,8 +86,9 @@ class FileLink:
             self._timer.cancel()
             self._timer = None
         await self._link.close()
-        if self._out is not None:
+        if self._out is not None and self._out_file is not None:
             self._out.close()
+            self._out_file.close()
             self._out = None
 
     def listen(self, open_: bool) -> None:
@@ -150,11 +155,9 @@ async def settle_loop() -> None:
             return
 
 
-def _open_wav(path: Path, rate: int) -> wave.Wave_write:
-    with contextlib.suppress(OSError):
-        out = wave.open(str(path), "wb")  # noqa: SIM115 (closed by `close`)
-        out.setnchannels(1)
-        out.setsampwidth(2)
-        out.setframerate(rate)
-        return out
-    raise WaysideError("audio.bad_file", f"{path.name} can't be written", remedy="Choose a folder you may write to")
+def _open_for_writing(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError:
+        remedy = "Choose a folder you may write to"
+        raise WaysideError("audio.bad_file", f"{path.name} can't be written", remedy=remedy) from None

@@ -14,6 +14,7 @@ from wayside_kiosk.opening import Opening
 from wayside_kiosk.policy import Policy
 from wayside_kiosk.shell import ASKED_TO_LEAVE, CANNOT_OPEN, RENDERER_GONE, Options, end_for_sure
 
+ABORTED = -3  # Chromium's net::ERR_ABORTED
 _MODIFIERS = (
     (QtCore.Qt.KeyboardModifier.ControlModifier, "Ctrl"),
     (QtCore.Qt.KeyboardModifier.AltModifier, "Alt"),
@@ -81,7 +82,6 @@ class Kiosk:
         self._policy = Policy(options.origin)
         self._filter = Filter(self._policy)
         self._opening = Opening()
-        self._loading = False
         self._ending = False
 
     def take_over(self) -> None:
@@ -97,8 +97,7 @@ class Kiosk:
         )
         pages.settle(self._page)
         self._page.setBackgroundColor(QtGui.QColor(pages.BACKGROUND))
-        self._page.loadStarted.connect(self._on_started)
-        self._page.loadFinished.connect(self._on_finished)
+        self._page.loadingChanged.connect(self._on_loading)
         view.setPage(self._page)
         view.setContextMenuPolicy(QtCore.Qt.ContextMenuPolicy.NoContextMenu)
         view.setAcceptDrops(False)
@@ -128,19 +127,20 @@ class Kiosk:
     def _open(self) -> None:
         self._page.load(QtCore.QUrl(self._options.url))
 
-    def _on_started(self) -> None:
-        self._loading = True
+    def _on_loading(self, info: Any) -> None:
+        statuses = type(info).LoadStatus
+        if info.status() == statuses.LoadSucceededStatus:
+            self._opening, _ = opening.finished(self._opening, ok=True)
+        elif info.status() == statuses.LoadFailedStatus and self._is_loss(info):
+            self._opening, wait_s = opening.finished(self._opening, ok=False)
+            if wait_s is not None:
+                QtCore.QTimer.singleShot(int(wait_s * 1000), self._open)
+            elif opening.gave_up(self._opening):
+                self.end(CANNOT_OPEN)
 
-    def _on_finished(self, ok: bool) -> None:
-        if not self._loading:
-            # A refused navigation reports a failed load of something that never started.
-            return
-        self._loading = False
-        self._opening, wait_s = opening.finished(self._opening, ok=ok)
-        if wait_s is not None:
-            QtCore.QTimer.singleShot(int(wait_s * 1000), self._open)
-        elif opening.gave_up(self._opening):
-            self.end(CANNOT_OPEN)
+    def _is_loss(self, info: Any) -> bool:
+        # A navigation that we refused, and one that became a download, fail too, and leave the page where it was.
+        return self._policy.may_navigate(info.url().toString()) and info.errorCode() != ABORTED
 
 
 def _modifiers(event: Any) -> frozenset[str]:

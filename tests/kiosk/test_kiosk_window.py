@@ -56,10 +56,18 @@ def test_it_fills_the_screen_and_hands_the_token_to_its_page_alone(display, tmp_
                 ["import", "-window", "root", f"{target}/shell.png"], env={**os.environ, "DISPLAY": display}, check=True
             )
 
-        for word in ("open=null", "confirm=false", "prompt=null", "bridge=undefined", "location=no", "camera=NotAllowedError"):
+        for word in (
+            "open=null",
+            "confirm=false",
+            "prompt=null",
+            "bridge=undefined",
+            "location=no",
+            "foreign=no",
+            "sound=running",
+        ):
             assert word in server.seen
-        assert "foreign=no" in server.seen
-        assert "sound=running" in server.seen
+        assert "camera=yes" not in server.seen
+        assert server.requests.count("/") == 1
         assert "/foreign" not in server.requests
         assert "/popup" not in server.requests
         assert not list(tmp_path.glob("**/*.zip"))

@@ -19,10 +19,23 @@ class Found:
     coverage: float
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An exhibit that a question names; `likeness` is 1 for its exact name or number, less for a misheard one."""
+
+    exhibit: str
+    likeness: float
+
+
 class PassageIndex(Protocol):
-    """Search over approved passages of one pack. The question is words, never syntax."""
+    """Search over approved passages of one pack. The question is words, never syntax.
+
+    With `exhibit` only its passages are searched. `exhibits` finds names, label numbers and misheard names, best first.
+    """
 
     def search(self, question: str, language: str, exhibit: str | None = None, limit: int = 6) -> Sequence[Found]: ...
+
+    def exhibits(self, question: str, language: str) -> Sequence[Named]: ...
 
     def close(self) -> None: ...
 

@@ -37,6 +37,9 @@ LONGEST_S = 90.0  # more is not kept; `finish` then raises
 FINISH_DEADLINE_S = 8.0
 _CLOSE_DEADLINE_S = 2.0
 _NICENESS = 5
+# What a decode must reach to be believed where no window held speech.
+_SURE = -0.7
+_SPOKEN = 0.3
 _AFTER_SPEECH_S = 0.1  # of what follows the last speech, for its faintest sounds
 
 
@@ -236,7 +239,10 @@ class WhisperStream:
         self._consider()
 
     def _transcript(self, decoded: Decoded, *, final: bool) -> Transcript:
-        return Transcript(decoded.text, self._language, final, decoded.confidence, decoded.no_speech)
+        unheard = self._tail.last_speech == 0
+        invented = unheard and (decoded.confidence < _SURE or decoded.no_speech > _SPOKEN)
+        text = "" if invented else decoded.text
+        return Transcript(text, self._language, final, decoded.confidence, decoded.no_speech)
 
 
 def _lower_priority() -> None:

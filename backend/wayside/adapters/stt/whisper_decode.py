@@ -28,6 +28,7 @@ _NO_SPEECH = 0.6
 _SILENT = 10 ** (-60 / 20)  # of full scale, RMS of the loudest 100 ms
 _PROMPT_TOKENS = 120
 _ECHO_WORDS = 2
+_STUTTER = re.compile(r"\b(\w{1,3})(?:-\1){3,}", re.IGNORECASE)  # what noise sounds like to it: f-f-f-f
 _HOP = 160  # samples a mel frame
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SOUND = re.compile(r"[\[(*♪][^\])*♪]*[\])*♪]")  # [BLANK_AUDIO], (applause), *music*
@@ -90,7 +91,8 @@ class WhisperDecoder:
             alike = SequenceMatcher(None, found.text.lower(), plain.text.lower()).ratio() >= 0.5
             found = found if alike and plain.confidence >= NOISY else plain
         noise = (found.no_speech >= _NO_SPEECH and found.confidence < NOISY / 2) or found.confidence < 2 * NOISY
-        text = "" if noise or not _WORD.search(_SOUND.sub("", found.text)) else found.text
+        noise = noise or not _WORD.search(_STUTTER.sub("", _SOUND.sub("", found.text)))
+        text = "" if noise else found.text
         return replace(found, text=text)
 
     def _robust(self, audio: Audio, language: str, prompt: str, *, careful: bool) -> Decoded:

@@ -6,7 +6,7 @@ from wayside.core.errors import WaysideError
 from wayside.ports.text_to_speech import SpeechChunk, TextToSpeech, Voice
 
 
-class TextToSpeechByLanguage:
+class VoiceByLanguage:
     """The first provider in the list with a voice for a tag (`en-GB`), or for its language (`en`), speaks it."""
 
     def __init__(self, providers: Sequence[TextToSpeech]) -> None:

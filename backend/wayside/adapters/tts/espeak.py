@@ -2,7 +2,8 @@
 
 import asyncio
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 import numpy as np
 
@@ -20,29 +21,18 @@ _HEADER_BYTES = 44
 _GAIN = np.float32(0.8)  # measured: about −20 dBFS with peaks below −1 dBFS
 
 
-class ESpeakTextToSpeech:
+class EspeakTextToSpeech:
     """One voice for many languages. Each sentence is a process of its own (7 ms to start), killed when cancelled.
 
-    `languages` are eSpeak NG's codes, `words_per_minute` its pace; `installed` asks the program what it knows.
+    `languages` are eSpeak NG's codes; by default the installed program is asked what it knows (10 ms), and
+    `tts.failed` is raised when there is none.
     """
 
-    def __init__(self, languages: tuple[str, ...], *, words_per_minute: int = 155) -> None:
-        self._languages = tuple(language.lower() for language in languages)
+    def __init__(self, languages: tuple[str, ...] | None = None, *, words_per_minute: int = 155) -> None:
+        self._languages = tuple(language.lower() for language in (_installed() if languages is None else languages))
         self._pace = words_per_minute
         self._cancellations = Cancellations()
         self._voices = (Voice("espeak-ng", self._languages, RATE, robotic=True),)
-
-    @classmethod
-    def installed(cls) -> "ESpeakTextToSpeech":
-        """With every language of the installed program; takes 10 ms. Raises `tts.failed` when there is none."""
-        try:
-            listed = subprocess.run([EXECUTABLE, "--voices"], capture_output=True, check=True, timeout=5, text=True)
-        except (OSError, subprocess.SubprocessError) as error:
-            raise WaysideError(
-                "tts.failed", f"{EXECUTABLE} could not be started", remedy="Install it: apt install espeak-ng"
-            ) from error
-        rows = (line.split() for line in listed.stdout.splitlines()[1:])
-        return cls(tuple(dict.fromkeys(row[1] for row in rows if len(row) > 1)))
 
     @property
     def voices(self) -> tuple[Voice, ...]:
@@ -54,9 +44,10 @@ class ESpeakTextToSpeech:
         before = 0
         with self._cancellations.watch(generation) as watch:
             for sentence in sentences(text):
-                async for chunk in self._sentence(sentence, voice, before, watch):
-                    before += len(chunk.pcm) // 2
-                    yield chunk
+                async with aclosing(self._sentence(sentence, voice, before, watch)) as said:
+                    async for chunk in said:
+                        before += len(chunk.pcm) // 2
+                        yield chunk
                 if watch.cancelled:
                     return
 
@@ -66,7 +57,9 @@ class ESpeakTextToSpeech:
     async def close(self) -> None:
         self._cancellations.cancel_all()
 
-    async def _sentence(self, sentence: Clause, voice: str, before: int, watch: Watch) -> AsyncIterator[SpeechChunk]:
+    async def _sentence(
+        self, sentence: Clause, voice: str, before: int, watch: Watch
+    ) -> AsyncGenerator[SpeechChunk, None]:
         """Its chunks, one behind what is read: only the last one knows that it is the last."""
         if watch.cancelled:
             return
@@ -104,6 +97,17 @@ class ESpeakTextToSpeech:
             if known.startswith(family):
                 return known
         raise WaysideError("tts.language", f"no voice for {language!r}", remedy="Choose another language.")
+
+
+def _installed() -> tuple[str, ...]:
+    try:
+        listed = subprocess.run([EXECUTABLE, "--voices"], capture_output=True, check=True, timeout=5, text=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise WaysideError(
+            "tts.failed", f"{EXECUTABLE} could not be started", remedy="Install it: apt install espeak-ng"
+        ) from error
+    rows = (line.split() for line in listed.stdout.splitlines()[1:])
+    return tuple(dict.fromkeys(row[1] for row in rows if len(row) > 1))
 
 
 def _levelled(block: bytes) -> bytes:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from wayside.adapters.models import FoundVoice
 from wayside.adapters.tts.cancelling import Cancellations, Watch
 from wayside.adapters.tts.clauses import Clause, chunks
 from wayside.adapters.tts.espeak_process import phonemes
@@ -45,13 +46,13 @@ class _Config:
 class PiperTextToSpeech:
     """One voice. Inference runs on one named thread; a run in flight is told to end when its generation is cancelled.
 
-    `model` is the `.onnx`, `config` its `.onnx.json`. `pace` stretches time (1.1 is 10 % slower). Loads at `warm` or
+    `pace` stretches time (1.1 is 10 % slower). Loads at `warm` or
     at first use. Output is levelled to −20 dBFS with peaks at or below −1 dBFS.
     """
 
-    def __init__(self, model: Path, config: Path, *, threads: int = 1, pace: float = 1.0) -> None:
-        self._model = model
-        self._config = _read(config)
+    def __init__(self, voice: FoundVoice, *, threads: int = 1, pace: float = 1.0) -> None:
+        self._model = voice.model
+        self._config = _read(voice.config)
         self._threads = threads
         self._pace = pace
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="piper")
@@ -60,7 +61,7 @@ class PiperTextToSpeech:
         self._closed = False
         tag = self._config.language.replace("_", "-")
         languages = tuple(dict.fromkeys((tag, tag.split("-", 1)[0])))
-        self._voices = (Voice(model.name.removesuffix(".onnx"), languages, self._config.rate),)
+        self._voices = (Voice(voice.name, languages, self._config.rate),)
 
     @property
     def voices(self) -> tuple[Voice, ...]:

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { extname, join } from "node:path";
 import { WebSocketServer, type WebSocket } from "ws";
 import type { ClientFrame, ServerFrame, Snapshot, StatusView } from "../../src/shared/wire";
-import { manifest, picture, speech } from "./pack";
+import { fullManifest, manifest, picture, speech } from "./pack";
 
 const STATIC = join(import.meta.dirname, "..", "..", "..", "backend", "wayside", "server", "static");
 const TYPES: Record<string, string> = {
@@ -194,7 +194,7 @@ export class Mock {
       for await (const chunk of request) chunks.push(chunk as Buffer);
       this.#post(path, JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>, request, response, json);
     } else if (path === "/fallback/manifest.json") {
-      json(200, manifest);
+      json(200, fullManifest());
     } else if (path.endsWith(".wav")) {
       response.writeHead(200, { "Content-Type": "audio/wav" }).end(speech());
     } else if (path.startsWith("/fallback/media/")) {

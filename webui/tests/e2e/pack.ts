@@ -1,6 +1,6 @@
 // A small pack for the tests: three exhibits, two languages, drawings of its own.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const vessel = (body: string, band: string, path: string) =>
@@ -44,9 +44,25 @@ export const manifest = {
   ],
 };
 
-/** Pictures of the sample pack where it has them, else the drawings above. */
+const SAMPLE = join(import.meta.dirname, "..", "..", "..", "assets", "packs", "pottery", "media");
+
+/** For pictures of the screens: one exhibit for every drawing of the sample pack. */
+export function fullManifest(): typeof manifest {
+  if (!process.env.WAYSIDE_SHOTS || !existsSync(SAMPLE)) return manifest;
+  const known = manifest.exhibits.map((one) => one.id);
+  const others = readdirSync(SAMPLE)
+    .filter((name) => name.endsWith(".svg") && !known.includes(name.slice(0, -4)))
+    .map((name, index) => {
+      const id = name.slice(0, -4);
+      const title = id.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
+      return exhibit(id, String(index + 4), title, title, "", "", title, title);
+    });
+  return { ...manifest, exhibits: [...manifest.exhibits, ...others] };
+}
+
+/** Pictures of the sample pack where they are wanted, else the drawings above. */
 export function picture(name: string): string | null {
-  const real = join(import.meta.dirname, "..", "..", "..", "assets", "packs", "pottery", "media", name);
+  const real = join(SAMPLE, name);
   if (process.env.WAYSIDE_SHOTS && existsSync(real)) return readFileSync(real, "utf8");
   return DRAWINGS[name] ?? null;
 }

@@ -59,6 +59,17 @@ def test_late_samples_of_a_finished_utterance_are_told():
     assert not playout.play(1, 1, pcm(160, 160), RATE)
 
 
+def test_months_of_replies_leave_nothing_behind():
+    playout = Playout(RATE, lambda *_: Unchanged())
+    for generation in range(1, 500):
+        playout.play(generation, generation, pcm(1, 160), RATE)
+        playout.prepare(160)
+        rendered(playout)
+
+    assert len(playout.tracks()) == 1
+    assert len(playout._streams) == 1
+
+
 class _Delayed:
     """A resampler from 8 to 16 kHz that keeps its newest 50 samples, as a filter does."""
 

@@ -14,7 +14,7 @@ from typing import Protocol
 BYTES = 2  # s16le
 FEED_MS = 20
 PAD_MS = 20  # of silence that pushes the last samples out of a resampler
-MAX_TRACKS = 256  # finished ones past it are forgotten
+MAX_TRACKS = 256  # of one generation; the oldest finished one is forgotten past it
 
 
 class Resampler(Protocol):
@@ -101,7 +101,7 @@ class Playout:
             return True
         track = self._tracks.get((generation, utterance))
         if track is None:
-            self._forget_finished()
+            self._forget_finished(generation)
             track = self._tracks[generation, utterance] = Track(generation, utterance, rate)
         late = track.queued > 0 and track.finished
         track.waiting.append(pcm)
@@ -234,9 +234,12 @@ class Playout:
                     break
                 self._push(stream, None, bytes(rate * PAD_MS // 1000 * BYTES), rate)
 
-    def _forget_finished(self) -> None:
-        while len(self._tracks) >= MAX_TRACKS:
-            oldest = next(iter(self._tracks.values()))
-            if not oldest.finished:
-                return
-            del self._tracks[oldest.generation, oldest.utterance]
+    def _forget_finished(self, generation: int) -> None:
+        """What was wholly rendered before this generation began is no news to anyone; a kiosk runs for months."""
+        old = [track for track in self._tracks.values() if track.finished and track.generation < generation]
+        if not old and len(self._tracks) >= MAX_TRACKS:
+            old = [track for track in self._tracks.values() if track.finished][:1]
+        for track in old:
+            del self._tracks[track.generation, track.utterance]
+        alive = {track.generation for track in self._tracks.values()} | {generation}
+        self._streams = {key: stream for key, stream in self._streams.items() if key[0] in alive}

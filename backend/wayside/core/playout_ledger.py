@@ -43,7 +43,11 @@ class PlayoutLedger:
             raise WaysideError("audio.malformed", f"{len(pcm)} bytes at {rate} Hz are not s16le samples")
         if generation <= max(self.cleared_through, self._abandoned_through):
             return None
-        self._newest = max(self._newest, generation)
+        if generation > self._newest:
+            self._newest = generation
+            finished = [key for key, entry in self._entries.items() if key[0] < generation and not entry.pending]
+            for key in finished:
+                del self._entries[key]
         if (
             self.pending_s + len(pcm) / BYTES / rate > self._limit_s
             or self.pending_bytes + len(pcm) > self._limit_bytes

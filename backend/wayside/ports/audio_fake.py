@@ -201,7 +201,9 @@ class FakeAudioLink:
         sounding = self._playout.render(memoryview(block))
         self._on_block(bytes(block))
         level = _rms(block) if sounding else 0.0
-        for track in self._playout.tracks():
+        tracks = self._playout.tracks()
+        self._told = {track: self._told[track] for track in tracks if track in self._told}
+        for track in tracks:
             samples = track.rendered(self.out_rate)
             if track.played and self._told.get(track) != samples:
                 self._told[track] = samples

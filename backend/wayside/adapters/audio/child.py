@@ -5,6 +5,7 @@ server goes away. It decides nothing about the conversation. End of file on the 
 """
 
 import collections
+import contextlib
 import json
 import os
 import resource
@@ -40,6 +41,7 @@ AHEAD = DEVICE_RATE // 5  # resampled ahead; hold and clear do not wait for it
 PREROLL_FRAMES = 30
 DEAD_AIR_S = 5.0
 PING_S = 1.0
+NICE = -11
 SERVER_DEADLINE_S = 2.0
 GRACE_S = 0.5  # how long sound waits for a loudspeaker that went away
 OUTGOING_LIMIT = 1 << 20
@@ -223,10 +225,15 @@ class Child:
             if self._echo.rendered(block):
                 newest = block
         self._level = rms(newest) if newest is not None else 0.0
-        if stream.underflows and self._playout.current is not None:
+        current = self._playout.current
+        if stream.underflows:
             stream.underflows = 0
-            self._send(wire.Starved(self._playout.current.generation, self._playout.current.utterance))
-        for track in self._playout.tracks():
+            if current is not None and not current.finished:
+                self._send(wire.Starved(current.generation, current.utterance))
+        tracks = self._playout.tracks()
+        if len(self._told) > len(tracks):
+            self._told = {track: self._told[track] for track in tracks if track in self._told}
+        for track in tracks:
             samples = track.rendered(DEVICE_RATE)
             if track.played and self._told.get(track) != samples:
                 self._told[track] = samples
@@ -321,6 +328,8 @@ def main(arguments: list[str]) -> None:
     """Arguments: the number of the inherited socket. Settings arrive as one line of JSON on standard input."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at a desk is for the parent, whose end silences this process
+    with contextlib.suppress(PermissionError):  # where the service may: a decode next door must not be heard
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
     sock = socket.socket(fileno=int(arguments[0]))
     sock.setblocking(False)
     settings = Settings(**json.loads(sys.stdin.readline()))

@@ -71,7 +71,7 @@ class FileLink:
         self._link.speak(read_audio(self._source) if isinstance(self._source, Path) else self._source)
         if self._out_path is not None:
             self._out_file = _open_for_writing(self._out_path)
-            self._out = wave.open(self._out_file, "wb")
+            self._out = wave.open(self._out_file, "wb")  # noqa: SIM115 (closed by `close`)
             self._out.setnchannels(1)
             self._out.setsampwidth(2)
             self._out.setframerate(self._link.out_rate)

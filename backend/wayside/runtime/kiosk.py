@@ -11,7 +11,7 @@ from typing import Literal
 from wayside.core.errors import WaysideError
 from wayside.core.idle import Idle
 from wayside.core.turns import TurnSettings
-from wayside.ports.audio_link import DeviceFound, DeviceLost, LinkEnded
+from wayside.ports.audio_link import DeviceFound, DeviceLost
 from wayside.runtime.answer import Answered
 from wayside.runtime.logs import get_logger
 from wayside.runtime.screen import ScreenEvent, Snapshot
@@ -183,8 +183,6 @@ class Kiosk:
                     self._lost.add(f"audio.{kind}_lost")
                 case DeviceFound(kind=kind):
                     self._lost.discard(f"audio.{kind}_lost")
-                case LinkEnded():
-                    self._lost |= {"audio.microphone_lost", "audio.loudspeaker_lost"}
                 case _:
                     pass
             if self.visit is not None:

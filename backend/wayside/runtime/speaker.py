@@ -15,7 +15,7 @@ from wayside.core.errors import WaysideError
 from wayside.core.reply import Heard, Reply, ReplyState, Utterance
 from wayside.core.sentences import spans
 from wayside.core.turn_events import ReplyEnded, ReplyStarted, TurnEvent
-from wayside.ports.audio_link import AudioLink, DeviceFound, DeviceLost, LinkEnded, LinkEvent, Rendered
+from wayside.ports.audio_link import AudioLink, DeviceFound, DeviceLost, LinkEvent, Rendered
 from wayside.ports.clock import Clock
 from wayside.ports.text_to_speech import SpeechChunk, TextToSpeech
 from wayside.runtime.screen import Caption, CaptionState, Clear, Level, ScreenEvent, UtteranceFrame
@@ -182,7 +182,7 @@ class Speaker:
         match event:
             case Rendered():
                 self._rendered(event)
-            case DeviceLost(kind="loudspeaker") | LinkEnded():
+            case DeviceLost(kind="loudspeaker"):
                 self.loudspeaker = False
                 self._progress.set()
             case DeviceFound(kind="loudspeaker"):
@@ -350,7 +350,9 @@ class Speaker:
             if self._first_rendered_at is None:
                 self._first_rendered_at = event.at
             self._announce(reply.utterances[event.utterance - 1])
-            self._caption(event.utterance, "held" if reply.state is ReplyState.HELD else "speaking")
+            word: CaptionState = "held" if reply.state is ReplyState.HELD else "speaking"
+            whole = self._reply.utterances[event.utterance - 1].fully_rendered
+            self._caption(event.utterance, word, force=whole)
         now = self._clock.now()
         if now - self._last_level >= LEVEL_EVERY_S:
             self._last_level = now
@@ -358,6 +360,9 @@ class Speaker:
 
     def _announce(self, utterance: Utterance) -> None:
         if self._reply is not None and utterance.id not in self._shown:
+            if self._shown:
+                # The one before is over: its last words must not fall between two captions.
+                self._caption(max(self._shown), "speaking", force=True)
             self._shown.add(utterance.id)
             text = utterance.text
             self._show(UtteranceFrame(self._reply.generation, utterance.id, text, spans(text)))

@@ -270,8 +270,6 @@ class Visit:
             case DeviceFound(kind=kind):
                 self._degrade(f"audio.{kind}_lost", lost=False)
             case LinkEnded():
-                self._degrade("audio.microphone_lost", lost=True)
-                self._degrade("audio.loudspeaker_lost", lost=True)
                 self.feed(MicrophoneLost(self._parts.clock.now()))
             case _:
                 pass

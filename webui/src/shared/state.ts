@@ -288,9 +288,14 @@ function cutLine(line: GuideLine): GuideLine {
   };
 }
 
+/** Utterances that have begun. Silent mode may receive several at once and reads them one after another. */
+export function begun(line: GuideLine, silent: boolean): readonly Utterance[] {
+  return silent ? line.utterances.filter((one, index) => index === 0 || one.rendered > 0) : line.utterances;
+}
+
 /** What of a guide's line may be read. */
-export function deliveredText(line: GuideLine): string {
-  const parts = line.utterances.map((one) => one.text.slice(0, shownUpTo(one)).trim());
+export function deliveredText(line: GuideLine, silent = false): string {
+  const parts = begun(line, silent).map((one) => one.text.slice(0, shownUpTo(one)).trim());
   return [line.before, ...parts].filter((part) => part !== "").join(" ");
 }
 

@@ -82,6 +82,15 @@ describe("the page", () => {
     expect(reply && deliveredText(reply)).toBe("One two three.");
   });
 
+  test("in silent mode a later utterance waits until it is read", () => {
+    const page = run(visiting(), speak(1, 1), speak(1, 2));
+    const reply = currentReply(page);
+
+    expect(reply && deliveredText(reply, true)).toBe("One two three.");
+    const read = currentReply(reduce(page, { type: "read", generation: 1, utterance: 2, chars: 14 }));
+    expect(read && deliveredText(read, true)).toBe("One two three. One two three.");
+  });
+
   test("sources stand with their reply", () => {
     const page = run(visiting(), speak(1), { type: "sources", seq: 7, generation: 1, sources: [{ id: "s", title: "A book" }] });
 

@@ -61,7 +61,7 @@ class PageFolder:
         """An id of this build: pages compare it and reload once when it changes."""
         entry = self.entry()
         try:
-            return sha256(entry.read_bytes()).hexdigest()[:16] if entry is not None else "none"
+            return sha256(entry.read_bytes()).hexdigest()[:12] if entry is not None else "none"
         except OSError:
             return "none"
 

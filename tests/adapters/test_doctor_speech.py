@@ -6,9 +6,9 @@ from wayside.ports.text_to_speech import ToneTextToSpeech
 
 
 async def test_the_share_of_words_that_come_back_is_counted():
-    heard = ScriptedSegment("this vase was made by hand")
+    heard = ScriptedSegment("this bowl was made by hand")
     recogniser = ScriptedSpeechToText([heard, heard])
     measured = await measure_speech(ToneTextToSpeech(), recogniser, "en")
 
-    assert measured.words == 0.5
+    assert 0.4 < measured.words < 0.6
     assert measured.first_sound_ms < 1000

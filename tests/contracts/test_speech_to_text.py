@@ -173,6 +173,18 @@ async def test_a_model_that_cannot_be_loaded_is_a_failure_without_the_vendor_s_w
     assert failed.value.__cause__ is None
 
 
+async def test_a_recogniser_closed_under_a_segment_fails_it_and_pushing_goes_on(tmp_path):
+    recogniser = WhisperSpeechToText({"en": tmp_path})
+    stream = await recogniser.open("en", [])
+    await recogniser.close()
+    for block in blocks(SPEECH):
+        stream.push(block)
+    with pytest.raises(WaysideError) as failed:
+        await stream.finish()
+
+    assert failed.value.code == "stt.failed"
+
+
 async def test_more_than_a_segment_holds_is_said_not_cut(tmp_path):
     recogniser = WhisperSpeechToText({"en": tmp_path})
     stream = await recogniser.open("en", [])

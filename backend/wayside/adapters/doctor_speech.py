@@ -16,8 +16,8 @@ from wayside.ports.text_to_speech import TextToSpeech
 _RATE = 16_000
 _GENERATION = 0
 _SENTENCES = {
-    "en": "This vase was made by hand, more than two thousand years ago.",
-    "es": "Esta vasija fue hecha a mano, hace más de dos mil años.",
+    "en": "This bowl was made by hand, and painted with a small brush.",
+    "es": "La porcelana es azul y blanca. Muchas gracias por su visita.",
 }
 
 

@@ -137,6 +137,8 @@ class WhisperStream:
         self._deadline_s = deadline_s
         self._pcm = bytearray()
         self._latest: _Decode | None = None
+        self._began_at = 0.0
+        self._took_s = 0.0
         self._pausing = False
         self._ended = False
         self._overlong = False
@@ -211,26 +213,44 @@ class WhisperStream:
         if self._ended or not self._pcm:
             return
         latest = self._latest
-        if latest is not None and (not latest.result.done() or self._is_last(latest)):
+        if latest is not None and self._is_last(latest):
+            self._pausing = False
+            return
+        if latest is not None and not latest.result.done():
             return
         silence = self._tail.samples - self._tail.last_speech
         since = self._tail.samples - (latest.samples if latest is not None else 0)
-        every = INTERIM_EVERY_S if latest is not None else FIRST_INTERIM_S
+        # A slow decode in flight delays the one that counts: on a slow machine interims are fewer.
+        every = FIRST_INTERIM_S if latest is None else max(INTERIM_EVERY_S, 2 * self._took_s)
         settled = self._tail.last_speech > 0 and silence >= SETTLED_S * RATE
-        growing = since >= every * RATE and self._tail.samples <= LAST_INTERIM_S * RATE and self._tail.last_speech > 0
+        growing = (
+            self._tail.last_speech > 0
+            and silence < SETTLED_S * RATE / 2  # else the decode after the silence is about to start
+            and since >= every * RATE
+            and self._tail.samples <= LAST_INTERIM_S * RATE
+        )
         if self._pausing or settled or growing:
             self._start(careful=self._pausing or settled)
 
     def _start(self, *, careful: bool) -> _Decode:
         self._pausing = False
-        job = self._executor.submit(self._decode, bytes(self._pcm), self._language, self._hints, careful)
-        latest = self._latest = _Decode(self._tail.samples, careful, asyncio.wrap_future(job))
+        loop = asyncio.get_running_loop()
+        self._began_at = loop.time()
+        result: asyncio.Future[Decoded]
+        try:
+            job = self._executor.submit(self._decode, bytes(self._pcm), self._language, self._hints, careful)
+            result = asyncio.wrap_future(job)
+        except RuntimeError:  # the recogniser was closed under an open segment
+            result = loop.create_future()
+            result.set_exception(WaysideError("stt.failed", "the recogniser is closed"))
+        latest = self._latest = _Decode(self._tail.samples, careful, result)
         latest.result.add_done_callback(self._landed)
         return latest
 
     def _landed(self, result: asyncio.Future[Decoded]) -> None:
-        if self._ended or result.cancelled() or result.exception() is not None:
+        if result.cancelled() or result.exception() is not None or self._ended:
             return
+        self._took_s = asyncio.get_running_loop().time() - self._began_at
         transcript = self._transcript(result.result(), final=False)
         if not result.result().runaway and transcript.text and transcript.text != self._shown:
             self._shown = transcript.text

@@ -166,7 +166,7 @@ def _terms(question: str, language: str) -> list[str]:
     kept = [w for w in dict.fromkeys(fold(question).split()) if stem(w, short) in wanted][:MAX_WORDS]
     if short == "en":
         return [f'"{word}"' for word in kept]
-    return [f'"{stem(word, short)}"*' if len(word) > 4 else f'"{word}"' for word in kept]
+    return [f'"{word[: max(4, len(word) - 2)]}"*' if len(word) > 4 else f'"{word}"' for word in kept]
 
 
 def _names(connection: sqlite3.Connection) -> Mapping[str, tuple[_Name, ...]]:

@@ -1,0 +1,216 @@
+"""The `wayside` command. Every error a person sees is one line that says what to do."""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from wayside.core.errors import WaysideError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit code (0 done, 1 the command found a fault, 2 it could not run)."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except WaysideError as error:
+        _complain(error)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 0
+
+
+def _complain(error: WaysideError) -> None:
+    print(
+        f"wayside: {error.message}" + (f" {error.remedy}" if error.remedy else "") + f" [{error.code}]", file=sys.stderr
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="wayside", description="The museum voice guide.")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="start the conversation (the sidecar) and print the page's address")
+    run.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    run.add_argument("--port", type=_port, default=8765, help="port (default 8765)")
+    _common(run)
+    run.add_argument("--supervised", action="store_true", help="started by the watchdog: print no address")
+    run.set_defaults(run=_run)
+
+    doctor = commands.add_parser("doctor", help="what is here, what is missing, how to get it")
+    _common(doctor)
+    doctor.add_argument("--json", action="store_true", help="as JSON")
+    doctor.add_argument("--quick", action="store_true", help="do not load and time the models")
+    doctor.set_defaults(run=_doctor)
+
+    say = commands.add_parser("say", help="one whole turn through the real pipeline, from text or a recording")
+    say.add_argument("question", help="the question, or the path of a wav or flac file")
+    _common(say)
+    say.add_argument("--language", default="en", help="language of the visit (default en)")
+    say.add_argument("--exhibit", help="the exhibit the visitor looks at")
+    say.add_argument("--json", action="store_true", help="as JSON")
+    say.add_argument("--out", type=Path, help="write what the loudspeaker played to this wav file")
+    say.set_defaults(run=_say)
+
+    pack = commands.add_parser("pack", help="check or build an exhibit pack")
+    actions = pack.add_subparsers(required=True, metavar="ACTION")
+    check = actions.add_parser("check", help="every error at once, with file, line and remedy")
+    check.add_argument("source", type=Path, help="the folder a curator writes")
+    check.set_defaults(run=_pack_check)
+    build = actions.add_parser("build", help="write the index and the watchdog's fallback")
+    build.add_argument("source", type=Path, help="the folder a curator writes")
+    build.add_argument("--out", type=Path, required=True, help="folder to build into; switched by rename")
+    build.add_argument("--no-speech", action="store_true", help="no prerecorded speech (quick)")
+    _common(build)
+    build.set_defaults(run=_pack_build)
+
+    scenario = commands.add_parser("scenario", help="run conversations written as YAML and check what happens")
+    scenario.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a scenario file or a folder of them")
+    _common(scenario)
+    scenario.add_argument("--repeat", type=int, default=1, metavar="N", help="run each N times and report flakes")
+    scenario.add_argument("--json", action="store_true", help="as JSON")
+    scenario.set_defaults(run=_scenario)
+
+    bench = commands.add_parser("bench", help="measure")
+    benches = bench.add_subparsers(required=True, metavar="BENCH")
+    voice = benches.add_parser(
+        "voice", help="speed and memory of the voice road (needs `pulseaudio` for the device part)"
+    )
+    _common(voice)
+    voice.add_argument("--json", action="store_true", help="as JSON")
+    voice.add_argument("--only", nargs="*", metavar="NAME", help="only these measures")
+    voice.set_defaults(run=_bench_voice)
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pack", type=Path, default=_path("WAYSIDE_PACK"), help="built pack (default: the sample pack)"
+    )
+    parser.add_argument("--config", type=Path, default=_path("WAYSIDE_CONFIG"), help="wayside.toml")
+    parser.add_argument(
+        "--state-dir", type=Path, default=_state_dir(), help="where settings, caches and builds are kept"
+    )
+    parser.add_argument("--verbose", action="store_true", help="more log lines")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from wayside.commands.serve import Serving, serve  # noqa: PLC0415 - models and audio load only where needed
+
+    return serve(
+        Serving(
+            place=_place(options),
+            host=options.host,
+            port=options.port,
+            boot_token=os.environ.pop("WAYSIDE_TOKEN", None),
+            operator_token=os.environ.pop("WAYSIDE_OPERATOR_TOKEN", None),
+            origins=tuple(o for o in os.environ.get("WAYSIDE_ORIGINS", "").split(",") if o),
+            runtime_dir=_path("WAYSIDE_RUNTIME_DIR"),
+            supervised=options.supervised,
+        ),
+        tell=_tell,
+    )
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from wayside.commands.doctor import doctor, doctor_lines  # noqa: PLC0415
+
+    report = asyncio.run(doctor(_place(options), measure=not options.quick))
+    _print(report, doctor_lines, as_json=options.json)
+    return 0 if report["ok"] else 1
+
+
+def _say(options: argparse.Namespace) -> int:
+    from wayside.commands.say import say, say_lines  # noqa: PLC0415
+
+    result = asyncio.run(
+        say(
+            options.question,
+            place=_place(options),
+            language=options.language,
+            exhibit=options.exhibit,
+            out=options.out,
+            tell=_tell_aside,
+        )
+    )
+    _print(result, say_lines, as_json=options.json)
+    return 0 if result["transcript"] else 1
+
+
+def _pack_check(options: argparse.Namespace) -> int:
+    from wayside.commands.packs import check  # noqa: PLC0415
+
+    lines, good = check(options.source)
+    for line in lines:
+        print(line)
+    return 0 if good else 1
+
+
+def _pack_build(options: argparse.Namespace) -> int:
+    from wayside.commands.packs import build  # noqa: PLC0415
+
+    asyncio.run(build(options.source, options.out, _place(options), speech=not options.no_speech, tell=_tell))
+    return 0
+
+
+def _scenario(options: argparse.Namespace) -> int:
+    from wayside.commands.scenario import run_files, scenario_lines  # noqa: PLC0415
+
+    report = asyncio.run(run_files(options.files, _place(options), repeat=options.repeat, tell=_tell_aside))
+    _print(report, scenario_lines, as_json=options.json)
+    return 0 if report["ok"] else 1
+
+
+def _bench_voice(options: argparse.Namespace) -> int:
+    from wayside.commands.bench import bench_lines, bench_voice  # noqa: PLC0415
+
+    report = asyncio.run(bench_voice(_place(options), only=options.only, tell=_tell_aside))
+    _print(report, bench_lines, as_json=options.json)
+    return 0
+
+
+def _print(report: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]], *, as_json: bool) -> None:
+    print(json.dumps(report, ensure_ascii=False, indent=1) if as_json else "\n".join(lines(report)))
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def _tell_aside(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _place(options: argparse.Namespace) -> Any:
+    from wayside.main import Place  # noqa: PLC0415
+
+    return Place(pack=options.pack, config=options.config, state=options.state_dir, verbose=options.verbose)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 1 <= port <= 65535:
+        raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
+    return port
+
+
+def _path(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value) if value else None
+
+
+def _state_dir() -> Path:
+    base = os.environ.get("WAYSIDE_STATE_DIR")
+    if base:
+        return Path(base)
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "wayside"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""The only place where parts are put together."""
+
+import asyncio
+import hashlib
+import importlib.metadata
+import resource
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from wayside.adapters.absent import AbsentSpeechToText, AbsentVoice, AbsentVoiceActivity
+from wayside.adapters.llm.curator import Curator
+from wayside.adapters.models import ModelShelf, Whisper
+from wayside.adapters.stt.whisper import WhisperSpeechToText
+from wayside.adapters.tts.by_language import VoiceByLanguage
+from wayside.adapters.tts.espeak import EspeakTextToSpeech
+from wayside.adapters.tts.piper import PiperTextToSpeech
+from wayside.adapters.vad.silero import silero_streams
+from wayside.core.content import Pack
+from wayside.core.errors import WaysideError
+from wayside.ports.audio_link import AudioLink
+from wayside.ports.clock import Clock, SystemClock
+from wayside.ports.passages import PassageIndex
+from wayside.ports.speech_to_text import SpeechToText
+from wayside.ports.text_to_speech import TextToSpeech
+from wayside.ports.voice_activity import VoiceActivity
+from wayside.releases.load import load_pack
+from wayside.runtime.kiosk import KioskSettings
+from wayside.runtime.visit import Generations, Parts
+from wayside.stores.sqlite.passages import SqlitePassageIndex
+from wayside.wire.site import Site, read_settings, read_site
+
+T = TypeVar("T")
+Tell = Callable[[str], None]
+STATIC = Path(__file__).parent / "server" / "static"
+SAMPLE_PACK = "pottery"
+RECOGNISERS = {"en": Whisper.TINY_EN, "es": Whisper.BASE}
+
+_SUGGESTIONS = {
+    "audio.microphone_lost": "Reseat or choose the microphone; text and touch go on.",
+    "audio.loudspeaker_lost": "Reseat or choose the loudspeaker; replies are shown instead.",
+    "model.missing": "Run `wayside doctor`: it names the package to install.",
+    "tts.unavailable": "Run `wayside doctor`: it names the voice to install.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where things are: a built pack (None: the sample pack), `wayside.toml`, the state directory."""
+
+    pack: Path | None
+    config: Path | None
+    state: Path
+    verbose: bool = False
+
+    @property
+    def settings_file(self) -> Path:
+        """What staff controls write."""
+        return self.state / "settings.json"
+
+    @property
+    def pack_folder(self) -> Path:
+        """The built pack in use."""
+        return self.pack or self.state / "packs" / SAMPLE_PACK
+
+    def site(self) -> tuple[Site, list[str]]:
+        """The site's configuration and what is wrong with it."""
+        return read_site(self.config)
+
+    def shelf(self) -> ModelShelf:
+        """Where models are found."""
+        return ModelShelf(cache=self.state / "models", folder=self.site()[0].models.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A loaded pack with its index; `fallback` is the folder the page reads."""
+
+    pack: Pack
+    index: PassageIndex
+    fallback: Path
+
+
+class Speech:
+    """The embedded speech providers. What could not be found is absent and told in `missing`."""
+
+    def __init__(self, shelf: ModelShelf) -> None:
+        self.missing: list[WaysideError] = []
+        streams = self._try(lambda: silero_streams(shelf.silero().path))
+        self._whisper = self._try(lambda: _whisper(shelf, streams, self.missing))
+        self._piper = self._try(lambda: _piper(shelf))
+        espeak = self._try(EspeakTextToSpeech)
+        voices = [voice for voice in (self._piper, espeak) if voice is not None]
+        self.speech_to_text: SpeechToText = self._whisper or AbsentSpeechToText()
+        self.voice: TextToSpeech = VoiceByLanguage(voices) if voices else AbsentVoice()
+        self.voice_activity: VoiceActivity = streams() if streams else AbsentVoiceActivity()
+
+    @property
+    def can_hear(self) -> bool:
+        """Whether there is a recogniser."""
+        return self._whisper is not None
+
+    @property
+    def can_speak(self) -> bool:
+        """Whether there is a voice."""
+        return bool(self.voice.voices)
+
+    def robotic(self, languages: tuple[str, ...]) -> list[str]:
+        """The languages that have only a robotic voice; people are told."""
+        good = {lang for voice in self.voice.voices if not voice.robotic for lang in voice.languages}
+        return [language for language in languages if language not in good]
+
+    async def warm(self) -> None:
+        """Load what loads slowly, the recogniser and the voice side by side."""
+        async with asyncio.TaskGroup() as group:
+            for part in (self._whisper, self._piper):
+                if part is not None:
+                    group.create_task(part.warm())
+
+    async def close(self) -> None:
+        """End executors and child processes."""
+        await self.speech_to_text.close()
+        await self.voice.close()
+
+    def _try(self, make: Callable[[], T]) -> T | None:
+        try:
+            return make()
+        except WaysideError as error:
+            self.missing.append(error)
+            return None
+
+
+def content(place: Place) -> Content:
+    """Load the built pack; raises `pack.*` with what to do."""
+    folder = place.pack_folder
+    return Content(load_pack(folder), SqlitePassageIndex(folder / "index.sqlite"), folder / "fallback")
+
+
+def parts(link: AudioLink, loaded: Content, speech: Speech, clock: Clock | None = None) -> Parts:
+    """Everything a visit talks to. `clock` must be the one the link's times are from."""
+    return Parts(
+        link=link,
+        voice_activity=speech.voice_activity,
+        speech_to_text=speech.speech_to_text,
+        voice=speech.voice,
+        dialogue=Curator(loaded.pack, loaded.index),
+        clock=clock or SystemClock(),
+        pack=loaded.pack,
+        new_id=lambda: secrets.token_urlsafe(12),
+        generations=Generations(),
+    )
+
+
+def kiosk_settings(place: Place) -> KioskSettings:
+    """The site's choices, with what staff set on top."""
+    site, _ = place.site()
+    staff = read_settings(place.settings_file)
+    return KioskSettings(
+        idle_s=site.inactivity.idle_s,
+        countdown_s=site.inactivity.countdown_s,
+        automatic=site.audio.automatic,
+        volume_db=site.audio.volume_db if staff.volume_db is None else staff.volume_db,
+    )
+
+
+def sample_source() -> Path:
+    """The sample pack as curators wrote it: inside the wheel, or in the checkout."""
+    inside = Path(__file__).parent / "assets" / "packs" / SAMPLE_PACK
+    return inside if inside.is_dir() else Path(__file__).parents[2] / "assets" / "packs" / SAMPLE_PACK
+
+
+def no_core_dumps() -> None:
+    """A core would hold what visitors said."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def version() -> str:
+    """The installed version."""
+    try:
+        return importlib.metadata.version("wayside")
+    except importlib.metadata.PackageNotFoundError:
+        return "0"
+
+
+def build_id() -> str:
+    """Names the page's build; the page reloads once when it differs from its own."""
+    index = STATIC / "index.html"
+    return hashlib.sha256(index.read_bytes()).hexdigest()[:12] if index.is_file() else "none"
+
+
+def issue(code: str) -> dict[str, str]:
+    """A typed issue with what to do about it."""
+    return {"code": code, "suggestion": _SUGGESTIONS.get(code, "Run `wayside doctor`.")}
+
+
+def _whisper(
+    shelf: ModelShelf, streams: Callable[[], VoiceActivity] | None, missing: list[WaysideError]
+) -> WhisperSpeechToText:
+    folders: dict[str, Path] = {}
+    for language, model in RECOGNISERS.items():
+        try:
+            folders[language] = shelf.whisper(model).path
+        except WaysideError as error:
+            missing.append(error)
+    if not folders:
+        raise WaysideError("stt.unavailable", "No recogniser was found", remedy="Install one of the above.")
+    return WhisperSpeechToText(folders, activity=streams)
+
+
+def _piper(shelf: ModelShelf) -> PiperTextToSpeech:
+    return PiperTextToSpeech(shelf.voice())

@@ -54,6 +54,13 @@ describe.skipIf(!folder)("pictures", () => {
     await page.getByRole("button", { name: "English" }).click();
     await page.waitForTimeout(300);
     await shot("8-light");
+    await page.getByRole("button", { name: /Settings/ }).click();
+    await page.getByRole("switch", { name: "Controls low" }).click();
+    await page.getByRole("button", { name: "Close" }).click();
+    mock.send({ type: "countdown", ends_in_s: 20 });
+    await page.waitForTimeout(300);
+    await shot("8b-countdown-reach");
+    mock.send({ type: "countdown", ends_in_s: null });
     for (let i = 0; i < 3; i += 1) {
       await page.getByRole("button", { name: /Settings/ }).click();
       await page.getByRole("button", { name: "Larger text" }).click();

@@ -56,7 +56,7 @@ class Child:
         self._echo = echo
 
     async def wait(self) -> int:
-        """Read the child's output until it ends, then end and reap what it left behind. Return its exit code."""
+        """Read the child's output until it ends, then end what it left behind. Return its exit code."""
         async with asyncio.TaskGroup() as group:
             reader = group.create_task(self._read())
             try:
@@ -66,7 +66,6 @@ class Child:
                 kill_group(self.pid)
             await asyncio.wait((reader,), timeout=READ_OUT_S)
             reader.cancel()
-        reap_group(self.pid)
         return code
 
     async def stop(self, grace_s: float) -> None:
@@ -125,11 +124,14 @@ def kill_group(pid: int) -> None:
     _signal_group(pid, signal.SIGKILL)
 
 
-def reap_group(pgid: int) -> None:
-    """Collect adopted members of a group that was killed."""
-    with contextlib.suppress(ChildProcessError):
+def reap_group(pgid: int) -> bool:
+    """Collect adopted members of a group that was killed; true when none is left."""
+    try:
         while os.waitpid(-pgid, os.WNOHANG)[0] != 0:
             pass
+    except ChildProcessError:
+        return True
+    return False
 
 
 def remember(file: Path, children: Sequence[Child]) -> None:

@@ -58,6 +58,7 @@ class Supervisor:
         self._jitter = random.SystemRandom()
         self._ladders = {plan.name: Ladder() for plan in plans}
         self._children: dict[str, Child] = {}
+        self._unreaped: set[int] = set()
         self._beats = beats.PageBeats()
         self._readiness: Readiness | None = None
         self._leaving = asyncio.Event()
@@ -173,6 +174,7 @@ class Supervisor:
                 self._group.create_task(child.stop(ladder.GRACE_S))
             code = await child.wait()
             del self._children[plan.name]
+            self._unreaped.add(child.pid)
             self._remember()
         if plan.name == SHELL and code == 0 and self._ladders[SHELL].phase is not Phase.STOPPING:
             # Its window was closed where closing is allowed: whoever did it is done with the kiosk.
@@ -195,6 +197,8 @@ class Supervisor:
             for name in self._plans:
                 self._apply(name, ladder.Tick(at=now))
             self._judge_page(now)
+            # Killed grandchildren end in their own time; those still there are collected at a later tick.
+            self._unreaped = {pgid for pgid in self._unreaped if not children.reap_group(pgid)}
             if now - notified >= NOTIFY_EVERY_S:
                 notified = now
                 self._notifier.send("WATCHDOG=1")

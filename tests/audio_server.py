@@ -83,7 +83,7 @@ class AudioServer:
                 self.pactl("unload-module", index)
 
     def play_into_microphone(self, wav: Path, *, wait: bool = True) -> None:
-        self._helper(["paplay", "--latency-msec=20", "-d", "mic", str(wav)], wait=wait)
+        self._helper(["paplay", "--latency-msec=200", "-d", "mic", str(wav)], wait=wait)
 
     def murmur(self) -> None:
         """A room is never digitally silent: very quiet noise into the microphone until `stop_helpers`."""

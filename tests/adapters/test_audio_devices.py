@@ -80,8 +80,10 @@ def test_a_stream_the_server_moved_is_opened_again_where_it_belongs():
     bench.run(0, "usb")
     moved = bench.slot.stream
 
-    told = bench.run(1, "usb", moved_to="hdmi")
+    early = bench.run(0.5, "usb", moved_to="hdmi")
+    told = bench.run(6, "usb", moved_to="hdmi")
 
+    assert early == []
     assert moved.closed
     assert told == [Change(present=False, reason="the audio server moved the stream"), Change(present=True)]
 
@@ -95,6 +97,16 @@ def test_a_callback_that_stops_running_is_a_lost_device():
     told = bench.slot.step(2.5, "usb", "no microphone")
 
     assert told == [Change(present=False, reason="stalled")]
+
+
+def test_a_device_that_fails_as_soon_as_it_is_open_is_not_hammered():
+    bench = Bench()
+    for tick in range(3000):
+        bench.run(tick / 50, "usb")
+        if bench.slot.stream is not None:
+            bench.slot.stream.finished = True
+
+    assert len(bench.opened) <= 15
 
 
 def test_opening_is_tried_for_ever_ever_more_patiently():

@@ -241,6 +241,44 @@ async def test_a_gap_inside_an_utterance_is_told(harness):
     assert Underflow(1, 1) in harness.events
 
 
+async def test_a_missing_loudspeaker_is_said_and_nothing_waits_for_it():
+    async def advance(seconds):
+        link.tick(round(seconds * 100))
+        await asyncio.sleep(0)
+
+    link = FakeAudioLink()
+    async with running(link, advance) as harness:
+        link.play(1, 1, tone(1.0), RATE)
+        await advance(0.2)
+        link.lose("loudspeaker")
+        link.play(1, 2, tone(1.0), RATE)
+        link.find("loudspeaker")
+        link.play(1, 3, tone(1.0), RATE)
+        link.play(2, 4, tone(0.1), RATE)
+        await advance(0.5)
+        ack = await link.clear(1)
+
+        assert {4} == {event.utterance for event in harness.of(Rendered) if event.generation == 2}
+        assert not harness.rendered(3)
+        assert [(1, "estimated")] == [(entry.utterance, entry.certainty) for entry in ack.utterances if entry.samples]
+
+
+async def test_an_answer_that_never_comes_is_an_estimate():
+    async def advance(seconds):
+        link.tick(round(seconds * 100))
+        await asyncio.sleep(0)
+
+    link = FakeAudioLink()
+    link.answers = False
+    async with running(link, advance) as harness:
+        link.play(1, 1, tone(1.0), RATE)
+        await advance(0.2)
+        ack = await link.clear(1)
+        await advance(0)
+
+        assert (UtteranceRendered(1, harness.rendered(1)[-1].samples, "estimated"),) == ack.utterances
+
+
 async def test_closing_twice_is_fine(harness):
     await harness.link.close()
     await harness.link.close()

@@ -81,6 +81,7 @@ class Playout:
         self.cleared_through = 0
         self.current: Track | None = None  # the utterance of the newest rendered sample
         self._held_through = 0
+        self._newest = 0
         self._resampler = resampler
         self._tracks: dict[tuple[int, int], Track] = {}
         self._streams: dict[tuple[int, int], _Stream] = {}
@@ -236,7 +237,10 @@ class Playout:
 
     def _forget_finished(self, generation: int) -> None:
         """What was wholly rendered before this generation began is no news to anyone; a kiosk runs for months."""
-        old = [track for track in self._tracks.values() if track.finished and track.generation < generation]
+        old: list[Track] = []
+        if generation > self._newest:
+            self._newest = generation
+            old = [track for track in self._tracks.values() if track.finished and track.generation < generation]
         if not old and len(self._tracks) >= MAX_TRACKS:
             old = [track for track in self._tracks.values() if track.finished][:1]
         for track in old:

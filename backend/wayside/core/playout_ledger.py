@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from wayside.core.errors import WaysideError
 
 BYTES = 2
+MAX_ENTRIES = 512
 
 
 @dataclass(slots=True)
@@ -45,8 +46,11 @@ class PlayoutLedger:
             return None
         if generation > self._newest:
             self._newest = generation
-            finished = [key for key, entry in self._entries.items() if key[0] < generation and not entry.pending]
-            for key in finished:
+            heard = [
+                key for key, entry in self._entries.items() if key[0] < generation and entry.rendered >= entry.sent
+            ]
+            surplus = list(self._entries)[: max(0, len(self._entries) - MAX_ENTRIES)]
+            for key in {*heard, *surplus}:
                 del self._entries[key]
         if (
             self.pending_s + len(pcm) / BYTES / rate > self._limit_s
@@ -65,11 +69,12 @@ class PlayoutLedger:
         entry.rendered = min(samples, entry.sent)
         return entry.rendered
 
-    def clear(self, generation: int) -> tuple[tuple[int, int], ...]:
-        """Raises the watermark; returns utterance and last known count of everything dropped."""
+    def clear(self, generation: int) -> tuple[tuple[int, int, bool], ...]:
+        """Raises the watermark; returns utterance, last known count and whether that was all of it."""
         self.cleared_through = max(self.cleared_through, generation)
         gone = [key for key in self._entries if key[0] <= generation]
-        return tuple((utterance, self._entries.pop((g, utterance)).rendered) for g, utterance in gone)
+        entries = [(utterance, self._entries.pop((g, utterance))) for g, utterance in gone]
+        return tuple((utterance, entry.rendered, entry.rendered >= entry.sent) for utterance, entry in entries)
 
     def abandon(self, through: int | None = None) -> None:
         """The renderer lost its queue of this generation and older (all of them by default).

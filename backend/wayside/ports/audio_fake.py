@@ -137,10 +137,10 @@ class FakeAudioLink:
         return ClearAck(
             generation,
             tuple(
-                UtteranceRendered(utterance, counts[utterance], "counted")
-                if self.answers and utterance in counts
+                UtteranceRendered(utterance, max(samples, counts.get(utterance, 0)), "counted")
+                if whole or (self.answers and utterance in counts)
                 else UtteranceRendered(utterance, samples, "estimated")
-                for utterance, samples in known
+                for utterance, samples, whole in known
             ),
         )
 

@@ -40,6 +40,7 @@ TICK_S = 0.02
 AHEAD = DEVICE_RATE // 5  # resampled ahead; hold and clear do not wait for it
 PREROLL_FRAMES = 30
 DEAD_AIR_S = 5.0
+REOPEN_S = 30.0  # how often a microphone of zeros is opened anew
 PING_S = 1.0
 NICE = -11
 SERVER_DEADLINE_S = 2.0
@@ -284,7 +285,10 @@ class Child:
             return
         if self._constant_since is None:
             self._constant_since = now
-        if not self._dead_air and now - self._constant_since >= DEAD_AIR_S:
+        if self._dead_air and now - self._constant_since >= REOPEN_S:
+            self._constant_since = now
+            self._microphone.reopen()  # some come back from a power cycle only so
+        elif not self._dead_air and now - self._constant_since >= DEAD_AIR_S:
             self._dead_air = True
             self._tell_device("microphone", Change(present=False, reason="delivers only silence"))
 

@@ -137,10 +137,10 @@ class DeviceLink:
         return ClearAck(
             generation,
             tuple(
-                UtteranceRendered(utterance, max(samples, counted[utterance]), "counted")
-                if utterance in counted
+                UtteranceRendered(utterance, max(samples, counted.get(utterance, 0)), "counted")
+                if whole or utterance in counted
                 else UtteranceRendered(utterance, samples, "estimated")
-                for utterance, samples in known
+                for utterance, samples, whole in known
             ),
         )
 

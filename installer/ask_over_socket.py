@@ -13,6 +13,10 @@ import aiohttp
 DEADLINE_S = 60.0
 
 
+class RefusedError(Exception):
+    """The sidecar did not answer the question."""
+
+
 async def ask(port: int, token: str, question: str) -> tuple[str, list[str]]:
     """Return the answer's text and the titles of its sources."""
     origin = f"http://127.0.0.1:{port}"
@@ -25,7 +29,7 @@ async def ask(port: int, token: str, question: str) -> tuple[str, list[str]]:
         # Read, not spoken: a machine without a loudspeaker answers too.
         await socket.send_json({"type": "setting", "id": "2", "name": "silent", "value": 1})
         await _until(socket, lambda frame: frame["type"] == "ack" and frame["id"] == "2")
-        await socket.send_json({"type": "say", "id": "3", "turn_id": "t1", "text": question})
+        await socket.send_json({"type": "say", "id": "3", "text": question})
         texts: list[str] = []
         sources: list[str] = []
 
@@ -45,10 +49,10 @@ async def _until(socket: aiohttp.ClientWebSocketResponse, done) -> None:  # noqa
     async for message in socket:
         frame = message.json()
         if frame["type"] == "error":
-            raise SystemExit(f"ask_over_socket: refused: {frame['code']}")
+            raise RefusedError(f"refused: {frame['code']}")
         if done(frame):
             return
-    raise SystemExit("ask_over_socket: the socket was closed before there was an answer")
+    raise RefusedError("the socket was closed before there was an answer")
 
 
 def main() -> None:
@@ -60,6 +64,8 @@ def main() -> None:
         token = found[1] if found else ""
     try:
         text, sources = asyncio.run(asyncio.wait_for(ask(port, token, question), DEADLINE_S))
+    except RefusedError as error:
+        raise SystemExit(f"ask_over_socket: {error}") from None
     except TimeoutError:
         raise SystemExit(f"ask_over_socket: no answer within {DEADLINE_S:g} s") from None
     print(f"asked: {question}\nanswer: {text}\nsources: {', '.join(sources)}")

@@ -11,7 +11,7 @@ SUGGESTIONS = {
     "sidecar.down": "The guide's voice is being started again. Visitors can use the exhibits on the screen.",
     "sidecar.safe_mode": "The guide stopped several times. Restart it here; if that does not help, call support.",
     "audio.microphone_lost": "Check the microphone's cable, then restart the guide.",
-    "audio.speaker_lost": "Check the loudspeaker's cable and power, then restart the guide.",
+    "audio.loudspeaker_lost": "Check the loudspeaker's cable and power, then restart the guide.",
     "pack.missing": "No exhibit pack is installed. Build one with: wayside pack build",
     "page.missing": "The page is not built. Build it with: make page",
 }

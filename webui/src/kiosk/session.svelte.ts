@@ -181,7 +181,7 @@ export class Session {
         this.fallback = false;
         break;
       case "snapshot":
-        if (frame.phase === "attract" && !this.page.starting) this.#forgetLocal();
+        if (frame.phase === "attract" && engaged && !this.page.starting) this.#forgetLocal();
         break;
       case "utterance":
         if (this.page.silent && frame.generation > this.page.cleared) {

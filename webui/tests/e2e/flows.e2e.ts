@@ -178,6 +178,7 @@ describe("a conversation", () => {
     mock.status({ degraded: ["audio.microphone_lost"] });
 
     await page.getByTestId("notices").getByText("The guide cannot hear right now.", { exact: false }).waitFor();
+    expect(await page.locator(".talk").isDisabled()).toBe(true);
   });
 
   test("the countdown is answered with one touch", async () => {

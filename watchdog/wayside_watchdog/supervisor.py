@@ -22,6 +22,8 @@ SHELL = "shell"
 TICK_S = 0.5
 STALL_S = 2.0
 NOTIFY_EVERY_S = 10.0
+REAP_TRIES = 40
+REAP_WAIT_S = 0.025
 PROBE_STARTING_S = 0.5
 OVERDUE_VISIT_MS = 10_000
 SHELL_SETTLED_S = 10.0
@@ -82,6 +84,10 @@ class Supervisor:
             self._note_off()
             await self._all_off.wait()
             ticking.cancel()
+            for _ in range(REAP_TRIES):
+                if not self._reap():
+                    break
+                await asyncio.sleep(REAP_WAIT_S)
         self._group = None
         await self._client.close()
 
@@ -198,10 +204,15 @@ class Supervisor:
                 self._apply(name, ladder.Tick(at=now))
             self._judge_page(now)
             # Killed grandchildren end in their own time; those still there are collected at a later tick.
-            self._unreaped = {pgid for pgid in self._unreaped if not children.reap_group(pgid)}
+            self._reap()
             if now - notified >= NOTIFY_EVERY_S:
                 notified = now
                 self._notifier.send("WATCHDOG=1")
+
+    def _reap(self) -> bool:
+        """Collect what ended; whether something is still to be collected."""
+        self._unreaped = {pgid for pgid in self._unreaped if not children.reap_group(pgid)}
+        return bool(self._unreaped)
 
     def _forgive(self, now: float, lost_s: float) -> None:
         self._beats = beats.forgive(self._beats, lost_s=lost_s)

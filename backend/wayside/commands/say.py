@@ -19,6 +19,7 @@ from wayside.runtime.logs import configure
 from wayside.runtime.screen import Notice, ScreenEvent, UtteranceFrame
 from wayside.runtime.visit import Visit
 
+LEADING_SILENCE_S = 0.3
 TRAILING_SILENCE_S = 2.0  # so that the end of the turn is found by listening, not by the end of the file
 AFTER_SPEECH_S = 12.0  # a turn that has not been committed by then will not be
 ANSWER_S = 180.0
@@ -38,7 +39,7 @@ async def say(
         known = ", ".join(loaded.pack.languages)
         raise WaysideError("say.language", f"The pack has no {language!r}.", remedy=f"Choose one of: {known}.")
     speech = wiring.Speech(place.shelf())
-    source = b"" if spoken is None else spoken + bytes(2 * int(CAPTURE_RATE * TRAILING_SILENCE_S))
+    source = b"" if spoken is None else _silence(LEADING_SILENCE_S) + spoken + _silence(TRAILING_SILENCE_S)
     link = FileLink(source, out, mode="real")
     watch = _Watch()
     kiosk = Kiosk(
@@ -169,6 +170,10 @@ def stage_ms(times: TurnTimes) -> dict[str, int]:
         for name, (start, end) in stages.items()
         if start is not None and end is not None
     }
+
+
+def _silence(seconds: float) -> bytes:
+    return bytes(2 * int(CAPTURE_RATE * seconds))
 
 
 def _recording(question: str) -> bytes | None:

@@ -46,7 +46,10 @@ from wayside.core.turn_events import (
 )
 from wayside.core.words import is_acknowledgement, reads_complete, trails_off, words
 
-NOISY_CONFIDENCE = -1.0  # mean log-probability below which a decode's words do not count
+# Mean log-probability below which a decode's words do not count. An interim may interrupt somebody, so it must be surer
+# than a whole sentence at its end, which a robotic or accented voice brings down to about -1.1.
+NOISY_INTERIM = -1.0
+NOISY_FINAL = -1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def step(state: Turns, event: TurnEvent) -> tuple[Turns, Commands]:
         case Final(segment=segment, text=text):
             if not (state.closing and state.closing.id == segment):
                 return state, ()
-            return _final(state, event.at, text if event.confidence >= NOISY_CONFIDENCE else "")
+            return _final(state, event.at, text if event.confidence >= NOISY_FINAL else "")
         case SegmentFailed(segment=segment):
             return _failed(state, event.at, segment)
         case Written():
@@ -209,7 +212,7 @@ def _silence_s(state: Turns, text: str) -> float:
 
 
 def _interim(state: Turns, event: Interim) -> tuple[Turns, Commands]:
-    if event.confidence < NOISY_CONFIDENCE:
+    if event.confidence < NOISY_INTERIM:
         return state, ()
     commands: Commands = ()
     if state.segment and state.segment.id == event.segment:

@@ -257,7 +257,7 @@ describe("when the guide is away", () => {
     await page.locator(".cell").nth(1).click();
     await page.getByText("A visitor broke it in 1845.", { exact: false }).waitFor();
     await page.getByRole("button", { name: "Listen" }).click();
-    await page.getByRole("button", { name: "Stop the sound" }).click();
+    await page.getByTestId("stop-always").click();
     await page.getByRole("button", { name: "Listen" }).waitFor();
     mock.socketUp();
     await page.locator(".choice").first().waitFor({ timeout: 9000 });

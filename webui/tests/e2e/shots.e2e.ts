@@ -70,6 +70,8 @@ describe.skipIf(!folder)("pictures", () => {
     await shot("9-large");
     mock.socketDown();
     await page.getByTestId("fallback").waitFor();
+    await page.waitForTimeout(500);
+    await shot("9b-fallback-large");
     await page.getByRole("button", { name: /Settings/ }).click();
     for (let i = 0; i < 3; i += 1) await page.getByRole("button", { name: "Smaller text" }).click();
     await page.getByRole("button", { name: "Dark", exact: true }).click();

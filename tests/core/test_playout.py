@@ -105,11 +105,14 @@ class PlayoutMachine(RuleBasedStateMachine):
         self.next_value = 1
         self.cleared = 0
         self.held = 0
+        self.newest = 0
 
     @rule(generation=st.integers(1, 4), utterance=st.integers(0, 2), count=st.integers(1, 400))
     def play(self, generation, utterance, count):
-        if self.next_value + count > 30_000:
+        # One reply has the floor at a time: an older generation never gets more samples once a newer one plays.
+        if self.next_value + count > 30_000 or generation < self.newest:
             return
+        self.newest = generation
         key = (generation, generation * 10 + utterance)
         values = list(range(self.next_value, self.next_value + count))
         self.next_value += count

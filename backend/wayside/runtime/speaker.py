@@ -6,7 +6,7 @@ One reply has the floor at a time. A generation is minted when a reply gets it; 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -398,7 +398,7 @@ class Speaker:
         return self._reply is not None and self._reply.generation == generation
 
 
-async def _with_deadline(chunks: AsyncIterator[SpeechChunk]) -> AsyncIterator[SpeechChunk]:
+async def _with_deadline(chunks: AsyncIterator[SpeechChunk]) -> AsyncGenerator[SpeechChunk, None]:
     """Pass chunks on; a voice that brings no next chunk in time has failed (`tts.timeout`)."""
     async with aclosing(chunks) as source:  # type: ignore[type-var]  # every provider's `speak` is an async generator
         while True:

@@ -41,6 +41,7 @@ LONG_ANSWER_S = 25.0  # a first answer takes 15–25 s
 TOO_LONG_ANSWER_S = 40.0
 FIRST_SENTENCE_CHARS = 90  # the voice starts as soon as the first sentence is made
 NOTICE_CHARS = 200
+FOUND = 24  # passages among which a suggested question's own must be
 
 OpenIndex = Callable[[Path], PassageIndex]
 
@@ -323,12 +324,12 @@ def _golden(draft: Draft, pack: Pack, index: PassageIndex, problems: Problems) -
         for exhibit in pack.exhibits:
             for language, asked in exhibit.questions.items():
                 for position, question in enumerate(asked):
-                    found = [hit.passage.id for hit in index.search(question.text, language, exhibit.id)]
+                    found = [hit.passage.id for hit in index.search(question.text, language, exhibit.id, FOUND)]
                     place = files[exhibit.id, language].place("questions", position, "text")
                     _answered(question.passage, found, place, problems)
         for language, asked in pack.start_questions.items():
             for position, question in enumerate(asked):
-                found = [hit.passage.id for hit in index.search(question.text, language)]
+                found = [hit.passage.id for hit in index.search(question.text, language, None, FOUND)]
                 assert draft.pack_at is not None  # noqa: S101
                 _answered(
                     question.passage,

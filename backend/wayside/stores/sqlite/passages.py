@@ -1,7 +1,7 @@
 """The pack's full-text index: passages by their words, exhibits by their names, however misheard.
 
-One FTS5 table a language (porter stems for English, prefixes elsewhere) and a trigram lane over names. A question is
-cut into words and quoted: whatever syntax it holds is just words.
+One FTS5 table a language, over stems (and porter on top for English). A question is cut into words and quoted: whatever
+syntax it holds is just words. Names are few, so their trigrams are compared in memory.
 """
 
 import json
@@ -9,18 +9,21 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from wayside.core.content import Exhibit, Passage, Source
 from wayside.core.errors import WaysideError
-from wayside.core.questions import content_words, fold, label_number, stem, stems
+from wayside.core.questions import content_words, fold, known_words, label_number, short, stems
 from wayside.ports.passages import Found, Named
 
 MAX_WORDS = 24
-MAX_NAME_WORDS = 4
 LIKENESS = 0.55  # Dice coefficient of trigrams from which a word counts as a misheard name
-# Column weights: names, suggested questions, topic, text.
-_WEIGHTS = "0, 0, 4.0, 3.0, 2.0, 1.0"
+_OWN_NAME = 0.95  # a word of the title, or an alias of one word
+_PART_OF_NAME = 0.7  # a word out of a longer alias
+_SHORTEST_NAME = 4
+# Column weights: id, exhibit, names, suggested questions, topic, text.
+_WEIGHTS = "0, 0, 3.0, 3.0, 2.0, 1.0"
 
 
 def build_index(target: Path, exhibits: Iterable[Exhibit], passages: Iterable[Passage]) -> None:
@@ -30,39 +33,44 @@ def build_index(target: Path, exhibits: Iterable[Exhibit], passages: Iterable[Pa
     connection = sqlite3.connect(target)
     try:
         with connection:
-            connection.execute(
-                "CREATE TABLE passage (id TEXT, language TEXT, exhibit TEXT, json TEXT, PRIMARY KEY (id, language))"
-            )
-            connection.execute("CREATE TABLE name (language TEXT, exhibit TEXT, name TEXT, folded TEXT, number TEXT)")
+            connection.execute("CREATE TABLE passage (id TEXT, language TEXT, json TEXT, PRIMARY KEY (id, language))")
+            connection.execute("CREATE TABLE name (language TEXT, exhibit TEXT, name TEXT, number TEXT, title INTEGER)")
             for language in sorted({row.language for row in rows}):
-                stemmer = "porter " if language.startswith("en") else ""
+                stemmer = "porter " if short(language) == "en" else ""
                 connection.execute(
-                    f"CREATE VIRTUAL TABLE {_table(language)} USING fts5(id UNINDEXED, exhibit UNINDEXED, names, questions,"
-                    f' topic, text, tokenize="{stemmer}unicode61 remove_diacritics 2")'
+                    f"CREATE VIRTUAL TABLE {_table(language)} USING fts5(id UNINDEXED, exhibit UNINDEXED, names,"
+                    f' questions, topic, text, tokenize="{stemmer}unicode61 remove_diacritics 2")'
                 )
             for row in rows:
                 _insert(connection, row, shown[row.exhibit])
             for exhibit in shown.values():
                 for language, title in exhibit.title.items():
                     for name in (title, *exhibit.aliases.get(language, ())):
-                        record = (language, exhibit.id, name, fold(name), exhibit.number)
+                        record = (language, exhibit.id, fold(name), exhibit.number, name == title)
                         connection.execute("INSERT INTO name VALUES (?, ?, ?, ?, ?)", record)
     finally:
         connection.close()
 
 
 @dataclass(frozen=True, slots=True)
-class _Name:
-    """One name of an exhibit; `distinct` are its words that name nothing else in the pack."""
+class _Names:
+    """What exhibits are called in one language; `words` are those that name one exhibit only."""
 
-    exhibit: str
-    folded: str
-    number: str
-    distinct: tuple[str, ...]
+    whole: tuple[tuple[str, str], ...]  # (" folded name ", exhibit)
+    numbers: Mapping[str, str]  # label number → exhibit
+    words: Mapping[str, tuple[str, float]]  # word → (exhibit, strength)
+    trigrams: Mapping[str, frozenset[str]]
+    ordinary: frozenset[str]  # words that are never a misheard name
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    passage: Passage
+    stems: frozenset[str]
 
 
 class SqlitePassageIndex:
-    """Read-only search; callable from any thread, one question at a time."""
+    """Read-only search; callable from any thread. Closing twice is fine."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -70,144 +78,139 @@ class SqlitePassageIndex:
                 "pack.missing", f"There is no index at {path}.", remedy="Build the pack: `wayside pack build`."
             )
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
-        )
+        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         try:
-            tables = self._connection.execute("SELECT name FROM sqlite_master WHERE name GLOB 'words_*'").fetchall()
-            self._names = _names(self._connection)
-        except sqlite3.DatabaseError:
+            self._rows = _read_rows(self._connection)
+            self._names = _read_names(self._connection, self._rows)
+        except (sqlite3.DatabaseError, ValueError, TypeError, KeyError):
             self._connection.close()
             raise WaysideError(
                 "pack.corrupt", f"The index at {path} cannot be read.", remedy="Build the pack again."
             ) from None
-        self._tables = {name for (name,) in tables}
 
     def search(self, question: str, language: str, exhibit: str | None = None, limit: int = 6) -> Sequence[Found]:
         """Passages that share content words with the question, best first."""
-        table = _table(language)
-        wanted = content_words(question, language)
-        terms = _terms(question, language)
-        if table not in self._tables or not terms:
+        wanted = content_words(question, language)[:MAX_WORDS]
+        if language not in self._names or not wanted:
             return ()
-        only = "AND exhibit = ?" if exhibit is not None else ""
+        table = _table(language)
         sql = (
-            f"SELECT p.json, -bm25({table}, {_WEIGHTS}) AS score, {table}.names, {table}.questions "  # noqa: S608 - our own names
-            f"FROM {table} JOIN passage p ON p.id = {table}.id AND p.language = ? "
-            f"WHERE {table} MATCH ? {only.replace('exhibit', f'{table}.exhibit')} ORDER BY score DESC LIMIT ?"
+            f"SELECT id, -bm25({table}, {_WEIGHTS}) AS score FROM {table} "  # noqa: S608 - a table of our own naming
+            f"WHERE {table} MATCH ? AND (? IS NULL OR exhibit = ?) ORDER BY score DESC, rowid LIMIT ?"
         )
-        values = (language, " OR ".join(terms), *((exhibit,) if exhibit is not None else ()), limit)
+        terms = " OR ".join(f'"{word}"' for word in wanted)
         with self._lock:
-            rows = self._connection.execute(sql, values).fetchall()
+            rows = self._connection.execute(sql, (terms, exhibit, exhibit, limit)).fetchall()
         found = []
-        for text, score, names, questions in rows:
-            passage = _passage(text)
-            known = stems(f"{names} {questions} {passage.text}", language)
-            covered = sum(1 for word in wanted if word in known) / len(wanted) if wanted else 0.0
-            found.append(Found(passage, max(0.0, float(score)), covered))
+        for name, score in rows:
+            row = self._rows[name, language]
+            covered = sum(1 for word in wanted if word in row.stems)
+            found.append(Found(row.passage, max(0.0, float(score)), covered / len(wanted)))
         return found
 
     def exhibits(self, question: str, language: str) -> Sequence[Named]:
         """Exhibits the question names, best first."""
+        names = self._names.get(language)
+        if names is None:
+            return ()
         best: dict[str, float] = {}
+
+        def note(exhibit: str, likeness: float) -> None:
+            if likeness >= LIKENESS:
+                best[exhibit] = max(best.get(exhibit, 0.0), likeness)
+
         number = label_number(question, language)
+        if number is not None and number in names.numbers:
+            note(names.numbers[number], 1.0)
         words = fold(question).split()[:MAX_WORDS]
         padded = f" {' '.join(words)} "
-        for entry in self._names.get(language, ()):
-            likeness = 0.0
-            if (number is not None and number == entry.number) or f" {entry.folded} " in padded:
-                likeness = 1.0
-            else:
-                likeness = _likeness(words, entry)
-            if likeness >= LIKENESS:
-                best[entry.exhibit] = max(best.get(entry.exhibit, 0.0), likeness)
-        return tuple(Named(e, v) for e, v in sorted(best.items(), key=lambda item: -item[1]))
+        for whole, exhibit in names.whole:
+            if whole in padded:
+                note(exhibit, 1.0 if " " in whole.strip() else _OWN_NAME)
+        for heard in (*words, *(one + other for one, other in pairwise(words))):
+            if heard in names.words:
+                note(*names.words[heard])
+            elif len(heard) > _SHORTEST_NAME and heard not in names.ordinary:
+                pieces = _trigrams(heard)
+                for word, trigrams in names.trigrams.items():
+                    exhibit, strength = names.words[word]
+                    note(exhibit, strength * 2 * len(pieces & trigrams) / (len(pieces) + len(trigrams)))
+        return tuple(Named(exhibit, likeness) for exhibit, likeness in sorted(best.items(), key=lambda i: -i[1]))
 
     def close(self) -> None:
-        """Close the file; closing twice is fine."""
-        self._connection.close()
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
 
 
 def _insert(connection: sqlite3.Connection, row: Passage, exhibit: Exhibit) -> None:
     language = row.language
     names = " ".join((exhibit.title[language], *exhibit.aliases.get(language, ()), exhibit.subtitle.get(language, "")))
     asked = " ".join(q.text for q in exhibit.questions.get(language, ()) if q.passage == row.id)
-    body = json.dumps(
-        {
-            "id": row.id,
-            "exhibit": row.exhibit,
-            "language": language,
-            "topic": row.topic,
-            "text": row.text,
-            "sources": [{"id": s.id, "title": s.title, "where": s.where} for s in row.sources],
-        }
-    )
-    connection.execute("INSERT INTO passage VALUES (?, ?, ?, ?)", (row.id, language, row.exhibit, body))
+    body = {
+        "id": row.id,
+        "exhibit": row.exhibit,
+        "language": language,
+        "topic": row.topic,
+        "text": row.text,
+        "sources": [{"id": s.id, "title": s.title, "where": s.where} for s in row.sources],
+        "stems": sorted({*stems(names, language), *stems(asked, language), *stems(row.text, language)}),
+    }
+    connection.execute("INSERT INTO passage VALUES (?, ?, ?)", (row.id, language, json.dumps(body)))
+    columns = (" ".join(stems(text, language)) for text in (names, asked, row.topic, row.text))
     connection.execute(
         f"INSERT INTO {_table(language)} VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 - a table of our own naming
-        (row.id, row.exhibit, names, asked, row.topic, row.text),
+        (row.id, row.exhibit, *columns),
     )
 
 
-def _passage(text: str) -> Passage:
-    row = json.loads(text)
-    sources = tuple(Source(**source) for source in row.pop("sources"))
-    return Passage(**row, sources=sources)
+def _read_rows(connection: sqlite3.Connection) -> Mapping[tuple[str, str], _Row]:
+    rows = {}
+    for name, language, text in connection.execute("SELECT id, language, json FROM passage"):
+        body = json.loads(text)
+        known = frozenset(body.pop("stems"))
+        sources = tuple(Source(**source) for source in body.pop("sources"))
+        rows[name, language] = _Row(Passage(**body, sources=sources), known)
+    return rows
+
+
+def _read_names(connection: sqlite3.Connection, rows: Mapping[tuple[str, str], _Row]) -> Mapping[str, _Names]:
+    found: dict[str, list[tuple[str, str, str, bool]]] = {language: [] for _, language in rows}
+    for language, exhibit, name, number, title in connection.execute("SELECT * FROM name"):
+        found.setdefault(language, []).append((exhibit, name, number, bool(title)))
+    spoken: dict[str, set[str]] = {}
+    for row in rows.values():
+        spoken.setdefault(row.passage.language, set()).update(fold(row.passage.text).split())
+    return {language: _names(names, language, spoken.get(language, set())) for language, names in found.items()}
+
+
+def _names(names: Sequence[tuple[str, str, str, bool]], language: str, spoken: set[str]) -> _Names:
+    owners: dict[str, set[str]] = {}
+    for exhibit, name, _, _ in names:
+        for word in name.split():
+            owners.setdefault(word, set()).add(exhibit)
+    words: dict[str, tuple[str, float]] = {}
+    for exhibit, name, _, title in names:
+        parts = name.split()
+        strength = _OWN_NAME if title or len(parts) == 1 else _PART_OF_NAME
+        for word in parts:
+            distinct = len(word) >= _SHORTEST_NAME and len(owners[word]) == 1 and content_words(word, language)
+            if distinct and words.get(word, ("", 0.0))[1] < strength:
+                words[word] = (exhibit, strength)
+    return _Names(
+        whole=tuple((f" {name} ", exhibit) for exhibit, name, _, _ in names if name),
+        numbers={number: exhibit for exhibit, _, number, _ in names},
+        words=words,
+        trigrams={word: _trigrams(word) for word in words if len(word) > _SHORTEST_NAME},
+        ordinary=frozenset(spoken | known_words(language)),
+    )
 
 
 def _table(language: str) -> str:
-    return "words_" + "".join(c for c in language.split("-", 1)[0].lower() if c.isalnum())
-
-
-def _terms(question: str, language: str) -> list[str]:
-    """The question's content words as quoted FTS5 terms; prefixes where no stemmer is built in."""
-    short = language.split("-", 1)[0]
-    wanted = set(content_words(question, short))
-    kept = [w for w in dict.fromkeys(fold(question).split()) if stem(w, short) in wanted][:MAX_WORDS]
-    if short == "en":
-        return [f'"{word}"' for word in kept]
-    return [f'"{word[: max(4, len(word) - 2)]}"*' if len(word) > 4 else f'"{word}"' for word in kept]
-
-
-def _names(connection: sqlite3.Connection) -> Mapping[str, tuple[_Name, ...]]:
-    rows = connection.execute("SELECT language, exhibit, folded, number FROM name").fetchall()
-    owners: dict[tuple[str, str], set[str]] = {}
-    for language, exhibit, folded, _ in rows:
-        for word in folded.split():
-            owners.setdefault((language, word), set()).add(exhibit)
-    names: dict[str, list[_Name]] = {}
-    for language, exhibit, folded, number in rows:
-        content = set(content_words(folded, language))
-        distinct = tuple(
-            w
-            for w in folded.split()
-            if len(w) >= 4 and owners[language, w] == {exhibit} and stem(w, language) in content
-        )
-        names.setdefault(language, []).append(_Name(exhibit, folded, number, distinct))
-    return {language: tuple(found) for language, found in names.items()}
-
-
-def _likeness(words: Sequence[str], name: _Name) -> float:
-    best = 0.0
-    for word in name.distinct:
-        for heard in words:
-            if heard == word:
-                best = max(best, 0.9)
-            elif len(heard) >= 5 and len(word) >= 5:
-                best = max(best, 0.9 * _dice(heard, word))
-    span = len(name.folded.split())
-    if 2 <= span <= MAX_NAME_WORDS:
-        whole = name.folded.replace(" ", "")
-        for at in range(max(0, len(words) - span + 1)):
-            best = max(best, 0.95 * _dice("".join(words[at : at + span]), whole))
-    return best
-
-
-def _dice(one: str, other: str) -> float:
-    a, b = _trigrams(one), _trigrams(other)
-    return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
+    return "words_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in language.lower())
 
 
 def _trigrams(word: str) -> frozenset[str]:
-    padded = f"  {word} "
+    padded = f"^{word}$"
     return frozenset(padded[n : n + 3] for n in range(len(padded) - 2))

@@ -1,0 +1,215 @@
+"""Decides which approved passage answers a question, or that none does: the gate before anything is said as a fact.
+
+Evidence is one of: the exact suggested question, a question very like one, the topic that is asked for, or most of the
+question's own words in one passage. Words that no passage of the exhibit knows speak against all of them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import log
+
+from wayside.core.content import Exhibit, Pack, Passage
+from wayside.core.questions import content_words, fold, known_words, likeness, points, shape, stems
+from wayside.core.spelling import Spelling
+from wayside.core.topics import cue_words, cues, tells_size, topics
+from wayside.ports.passages import PassageIndex
+
+NAMED = 0.6  # likeness from which a question is taken to name an exhibit
+SURELY_NAMED = 0.9  # the same when another exhibit stands in front of the visitor
+LIKE_SUGGESTED = 0.72  # likeness to a suggested question that is evidence in itself
+COVERED = 0.5  # share of the question's own content that must be known
+COVERED_ALONE = 0.7  # the same when no exhibit is known
+ELSEWHERE = 4  # exhibits looked at when none is known
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What one passage can be asked with: its text, the suggested questions it answers, and their shapes."""
+
+    passage: Passage
+    all: frozenset[str]
+    asked: frozenset[str]
+    shapes: tuple[dict[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    passage: Passage
+    score: float
+
+
+class PassageFinder:
+    """Finds the passage for a question; knows nothing of visits. Safe from any thread that the index is safe from."""
+
+    def __init__(self, pack: Pack, index: PassageIndex) -> None:
+        self._index = index
+        self._exhibits = {exhibit.id: exhibit for exhibit in pack.exhibits}
+        self._passages = {(p.id, p.language): p for p in pack.passages}
+        self._words: dict[tuple[str, str], list[_Words]] = {}
+        for passage in pack.passages:
+            key = (passage.exhibit, passage.language)
+            self._words.setdefault(key, []).append(_of(passage, self._exhibits[passage.exhibit]))
+        self._names = {
+            (exhibit.id, language): frozenset(stems(" ".join(_called(exhibit, language)), language))
+            for exhibit in pack.exhibits
+            for language in pack.languages
+        }
+        self._suggested = dict(_suggested(pack))
+        self._spelling = {language: Spelling(_vocabulary(pack, language)) for language in pack.languages}
+
+    def heard(self, question: str, language: str) -> str:
+        """The question folded, and repaired where one word was misspelt by one slip."""
+        spelling = self._spelling.get(language)
+        return spelling.repaired(fold(question)) if spelling else fold(question)
+
+    def exact(self, question: str, language: str, exhibit: str | None) -> Passage | None:
+        """The passage of a suggested question, asked in its own words."""
+        asked = fold(question)
+        for key in ((exhibit, asked, language), (None, asked, language)):
+            if (passage := self._suggested.get(key)) is not None:
+                return self._passages.get((passage, language))
+        return None
+
+    def find(self, question: str, language: str, exhibit: str | None, last: str | None) -> Passage | None:
+        """The passage that answers. `exhibit` stands in front of the visitor; `last` was talked about before."""
+        heard = self.heard(question, language)
+        if (exact := self.exact(heard, language, exhibit)) is not None:
+            return exact
+        about = self._named(question, heard, language, exhibit)
+        if about is not None:
+            fit = self._at(heard, language, about, named=True)
+            return fit.passage if fit else None
+        place = exhibit or last
+        if place is not None:
+            fit = self._at(heard, language, place)
+            if fit is not None:
+                return fit.passage
+            if points(heard, language):
+                return None
+        return self._anywhere(heard, language)
+
+    def like(self, question: str, language: str, exhibit: str) -> dict[str, float]:
+        """How like a question each passage's suggested questions are, for offering neighbours of what was asked."""
+        asked = shape(self.heard(question, language), language)
+        words = self._words.get((exhibit, language), ())
+        return {w.passage.id: max((likeness(asked, s) for s in w.shapes), default=0.0) for w in words}
+
+    def _named(self, question: str, heard: str, language: str, exhibit: str | None) -> str | None:
+        named = self._index.exhibits(question, language) or self._index.exhibits(heard, language)
+        if not named or named[0].likeness < NAMED:
+            return None
+        if exhibit is None or any(one.exhibit == exhibit for one in named):
+            # Several names, one of them in front of the visitor: that one is meant.
+            return named[0].exhibit if exhibit is None else exhibit
+        # "Those soldiers" are the ones in front of the visitor, whatever another exhibit is called.
+        sure = named[0].likeness >= SURELY_NAMED and not (points(question, language) and named[0].likeness < 1.0)
+        return named[0].exhibit if sure else None
+
+    def _at(self, heard: str, language: str, exhibit: str, *, named: bool = False) -> _Fit | None:
+        """The passage of one exhibit that answers best, or None when none has evidence."""
+        facts = self._words.get((exhibit, language), [])
+        names = self._names.get((exhibit, language), frozenset())
+        content = content_words(heard, language)
+        wanted = topics(heard, language)
+        told = cues(language)
+        own = [word for word in content if word not in names and word not in told]
+        if not own and not wanted:
+            # "Is that gold?" at the golden cup: then its names are all there is to go by.
+            own = [word for word in content if word not in told] or list(content)
+            if named and all(word in names for word in own):
+                return _first(facts)
+        weight = {word: _weight(word, facts) for word in own}
+        total = sum(weight.values())
+        known = sum(1 for word in own if any(word in fact.all or word in names for fact in facts))
+        if own and known < COVERED * len(own):
+            return None
+        asked = shape(heard, language)
+        ranks = {found.passage.id: found.score for found in self._index.search(heard, language, exhibit, len(facts))}
+        most = max(ranks.values(), default=0.0) or 1.0
+        best: _Fit | None = None
+        for fact in facts:
+            covered = sum(w for word, w in weight.items() if word in fact.all) / total if total else 0.0
+            suggested = sum(w for word, w in weight.items() if word in fact.asked) / total if total else 0.0
+            like = max((likeness(asked, one) for one in fact.shapes), default=0.0)
+            topic = _topic(fact.passage, wanted)
+            if not (topic > 0 or like >= LIKE_SUGGESTED or (total and covered >= COVERED)):
+                continue
+            score = 1.4 * covered + 0.9 * suggested + 1.5 * like + topic
+            score += 0.4 * ranks.get(fact.passage.id, 0.0) / most
+            score -= 0.3 if fact.passage.topic == "what" and not topic else 0.0
+            if best is None or score > best.score:
+                best = _Fit(fact.passage, score)
+        return best
+
+    def _anywhere(self, heard: str, language: str) -> Passage | None:
+        """The best passage of the whole pack, when it holds most of what was asked."""
+        told = cues(language)
+        own = [word for word in content_words(heard, language) if word not in told]
+        places: dict[str, None] = {}
+        for found in self._index.search(heard, language, None, 12):
+            places.setdefault(found.passage.exhibit, None)
+        best: _Fit | None = None
+        for place in list(places)[:ELSEWHERE]:
+            fit = self._at(heard, language, place)
+            if fit is None or not own:
+                continue
+            words = next(w for w in self._words[place, language] if w.passage.id == fit.passage.id)
+            names = self._names[place, language]
+            covered = sum(1 for word in own if word in words.all or word in names) / len(own)
+            if covered >= COVERED_ALONE and (best is None or fit.score + covered > best.score):
+                best = _Fit(fit.passage, fit.score + covered)
+        return best.passage if best else None
+
+
+def _topic(passage: Passage, wanted: tuple[str, ...]) -> float:
+    if passage.topic in wanted:
+        return 1.5 - 0.15 * wanted.index(passage.topic)
+    return 1.4 if "size" in wanted and tells_size(passage.text) else 0.0
+
+
+def _weight(word: str, facts: list[_Words]) -> float:
+    """Rare words of the exhibit weigh most, and so do those it does not know at all."""
+    return log(1 + len(facts) / max(1, sum(1 for fact in facts if word in fact.all)))
+
+
+def _first(facts: list[_Words]) -> _Fit | None:
+    what = [fact for fact in facts if fact.passage.topic == "what"] or facts
+    return _Fit(what[0].passage, 1.0) if what else None
+
+
+def _of(passage: Passage, exhibit: Exhibit) -> _Words:
+    language = passage.language
+    questions = [q.text for q in exhibit.questions.get(language, ()) if q.passage == passage.id]
+    asked = frozenset(stems(" ".join(questions), language))
+    return _Words(
+        passage,
+        asked | frozenset(stems(f"{passage.text} {passage.topic}", language)),
+        asked,
+        tuple(shape(text, language) for text in questions),
+    )
+
+
+def _called(exhibit: Exhibit, language: str) -> tuple[str, ...]:
+    return (exhibit.title.get(language, ""), *exhibit.aliases.get(language, ()))
+
+
+def _suggested(pack: Pack) -> Iterable[tuple[tuple[str | None, str, str], str]]:
+    for language in pack.languages:
+        for exhibit in pack.exhibits:
+            # "Who made this?" belongs to the exhibit it stands at.
+            for question in exhibit.questions.get(language, ()):
+                yield (exhibit.id, fold(question.text), language), question.passage
+        for question in pack.start_questions.get(language, ()):
+            yield (None, fold(question.text), language), question.passage
+
+
+def _vocabulary(pack: Pack, language: str) -> Iterable[str]:
+    yield from known_words(language)
+    yield from cue_words(language)
+    for passage in pack.passages:
+        if passage.language == language:
+            yield from fold(passage.text).split()
+    for exhibit in pack.exhibits:
+        texts = (*_called(exhibit, language), exhibit.subtitle.get(language, ""), exhibit.alt.get(language, ""))
+        for text in (*texts, *(q.text for q in exhibit.questions.get(language, ()))):
+            yield from fold(text).split()

@@ -17,7 +17,7 @@ page: setup ## build the page, if its sources changed
 	@installer/build-page
 
 pack: setup var/pack/pack.json ## build the sample exhibit pack, if it changed
-var/pack/pack.json: $(PACK_SOURCES)
+var/pack/pack.json: $(PACK_SOURCES) backend/wayside/stores/sqlite/passages.py $(wildcard backend/wayside/releases/*.py)
 	@mkdir -p var
 	$(PYTHON) -m wayside.cli pack build assets/packs/$(PACK) --out var/pack
 	@touch $@

@@ -112,12 +112,13 @@ class Speech:
         good = {lang for voice in self.voice.voices if not voice.robotic for lang in voice.languages}
         return [language for language in languages if language not in good]
 
-    async def warm(self) -> None:
-        """Load what loads slowly, the recogniser and the voice side by side."""
+    async def warm(self, language: str) -> None:
+        """Load what a visit in `language` needs, the recogniser and the voice side by side."""
         async with asyncio.TaskGroup() as group:
-            for part in (self._whisper, self._piper):
-                if part is not None:
-                    group.create_task(part.warm())
+            if self._whisper is not None and language in self._whisper.capabilities.languages:
+                group.create_task(self._whisper.warm((language,)))
+            if self._piper is not None:
+                group.create_task(self._piper.warm())
 
     async def close(self) -> None:
         """End executors and child processes."""

@@ -2,11 +2,14 @@
 
 import asyncio
 import shutil
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from wayside import main as wiring
 from wayside.adapters.audio.device import DeviceLink, DeviceSettings
 from wayside.adapters.doctor_speech import measure_speech
+from wayside.adapters.models import FoundModel, FoundVoice
 from wayside.core.errors import WaysideError
 from wayside.ports.audio_link import DeviceFound, DeviceLost
 
@@ -69,12 +72,13 @@ def _pack(place: wiring.Place) -> dict[str, Any]:
 
 def _models(place: wiring.Place) -> dict[str, str]:
     shelf = place.shelf()
-    found: dict[str, str] = {}
-    for name, find in {
-        **{f"recogniser {lang}": lambda model=model: shelf.whisper(model) for lang, model in wiring.RECOGNISERS.items()},
+    finders: dict[str, Callable[[], FoundModel | FoundVoice]] = {
+        **{f"recogniser {language}": partial(shelf.whisper, model) for language, model in wiring.RECOGNISERS.items()},
         "voice": shelf.voice,
         "voice activity": shelf.silero,
-    }.items():
+    }
+    found: dict[str, str] = {}
+    for name, find in finders.items():
         try:
             model = find()
             found[name] = f"{model.name} ({model.origin}: {model.carrier})"

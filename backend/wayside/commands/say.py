@@ -51,7 +51,7 @@ async def say(
     )
     try:
         tell("Loading models …")
-        await speech.warm()
+        await speech.warm(language)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(kiosk.run())
             await asyncio.sleep(0)

@@ -115,7 +115,7 @@ class Sidecar:
         try:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kiosk.run())
-                group.create_task(self._warm(speech, token))
+                group.create_task(self._warm(speech, content.pack.languages, token))
                 await self._stop.wait()
                 kiosk.close()
                 await running
@@ -127,8 +127,8 @@ class Sidecar:
             log.info("sidecar.stopped", state="stopped")
         return 0
 
-    async def _warm(self, speech: wiring.Speech, token: str) -> None:
-        await speech.warm()
+    async def _warm(self, speech: wiring.Speech, languages: tuple[str, ...], token: str) -> None:
+        await speech.warm(languages[0])
         self._ready = True
         self._publish("ready")
         log.info("sidecar.ready", port=self._serving.port, epoch=self._epoch, release=self._release)
@@ -136,6 +136,9 @@ class Sidecar:
             self._tell(f"{error.message}. {error.remedy}")
         if not self._serving.supervised:
             self._tell(f"Wayside is ready. Open http://127.0.0.1:{self._serving.port}/#token={token}")
+        # A visit in another language that begins before its model is there waits for it once.
+        for language in languages[1:]:
+            await speech.warm(language)
 
     def _visit_changed(self, screen: Screen, reason: ResetReason | None) -> None:
         if reason is not None:
@@ -162,7 +165,7 @@ class Sidecar:
             "visit": bool(kiosk and kiosk.visit),
             "degraded": self._degraded(),
             "issues": [wiring.issue(code) for code in self._degraded()],
-            "volume_db": kiosk.volume_db if kiosk else None,
+            "volume": kiosk.volume_db if kiosk else None,
             "audio_child": bool(self._link and self._link.child_pid),
             "rss_mb": round(memory, 1),
         }

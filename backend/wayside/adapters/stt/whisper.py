@@ -71,9 +71,9 @@ class WhisperSpeechToText:
     def capabilities(self) -> SpeechToTextCapabilities:
         return SpeechToTextCapabilities(languages=tuple(self._models))
 
-    async def warm(self) -> None:
-        """Load every model and decode a second of nothing with it: the first decode allocates."""
-        for language in self._models:
+    async def warm(self, languages: Sequence[str] | None = None) -> None:
+        """Load the models (of `languages`, else all) and decode a second of nothing: the first decode allocates."""
+        for language in self._models if languages is None else languages:
             await asyncio.wrap_future(self._executor.submit(self._warm, language))
 
     async def open(self, language: str, hints: Sequence[str]) -> "WhisperStream":

@@ -12,6 +12,13 @@ from typing import Any
 from wayside.core.errors import WaysideError
 
 
+_FAULT = WaysideError(
+    "wayside.fault",
+    "Something inside Wayside broke.",
+    remedy="Try again; with --verbose it shows where, values included.",
+)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code (0 done, 1 the command found a fault, 2 it could not run)."""
     options = _parser().parse_args(arguments)
@@ -24,6 +31,24 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except ExceptionGroup as group:
+        known = next((e for e in _leaves(group) if isinstance(e, WaysideError)), None)
+        if known is None and options.verbose:
+            raise
+        _complain(known or _FAULT)
+        return 2
+    except Exception:  # a traceback carries values, and a value may be what somebody said
+        if options.verbose:
+            raise
+        _complain(_FAULT)
+        return 2
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return found
 
 
 def _complain(error: WaysideError) -> None:
@@ -62,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     actions = pack.add_subparsers(required=True, metavar="ACTION")
     check = actions.add_parser("check", help="every error at once, with file, line and remedy")
     check.add_argument("source", type=Path, help="the folder a curator writes")
+    check.add_argument("--verbose", action="store_true", help="more log lines")
     check.set_defaults(run=_pack_check)
     build = actions.add_parser("build", help="write the index and the watchdog's fallback")
     build.add_argument("source", type=Path, help="the folder a curator writes")

@@ -25,8 +25,7 @@ def check(source: Path) -> tuple[list[str], bool]:
 
 async def build(source: Path, out: Path, place: wiring.Place, *, speech: bool, tell: wiring.Tell) -> None:
     """Build into `out`; raises `pack.invalid` with every error."""
-    if out.resolve() == source.resolve() or source.resolve() in out.resolve().parents:
-        raise WaysideError("pack.target", "The built pack can't lie inside its source.", remedy="Choose another --out.")
+    _apart(source, out)
     speaking = wiring.Speech(place.shelf()) if speech else None
 
     def progress(step: BuildProgress) -> None:
@@ -53,3 +52,8 @@ async def build(source: Path, out: Path, place: wiring.Place, *, speech: bool, t
     if built.silent:
         tell(f"{len(built.silent)} passages could not be spoken; they are shown only.")
     tell(f"Built {built.release} in {built.folder} ({built.spoken} recordings).")
+
+
+def _apart(source: Path, out: Path) -> None:
+    if out.resolve() == source.resolve() or source.resolve() in out.resolve().parents:
+        raise WaysideError("pack.target", "The built pack can't lie inside its source.", remedy="Choose another --out.")

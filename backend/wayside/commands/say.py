@@ -38,6 +38,8 @@ async def say(
     if language not in loaded.pack.languages:
         known = ", ".join(loaded.pack.languages)
         raise WaysideError("say.language", f"The pack has no {language!r}.", remedy=f"Choose one of: {known}.")
+    if exhibit is not None and all(known.id != exhibit for known in loaded.pack.exhibits):
+        raise WaysideError("say.exhibit", f"The pack has no exhibit {exhibit!r}.", remedy="See exhibits/ in the pack.")
     speech = wiring.Speech(place.shelf())
     source = b"" if spoken is None else _silence(LEADING_SILENCE_S) + spoken + _silence(TRAILING_SILENCE_S)
     link = FileLink(source, out, mode="real")

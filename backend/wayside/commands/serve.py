@@ -18,9 +18,11 @@ from aiohttp import web
 from wayside import main as wiring
 from wayside.adapters.audio.device import DeviceLink, DeviceSettings
 from wayside.core.errors import WaysideError
+from wayside.ports.clock import SystemClock
 from wayside.runtime.answer import Answered
 from wayside.runtime.kiosk import Kiosk, ResetReason
 from wayside.runtime.logs import configure, get_logger
+from wayside.runtime.visit import MAX_VISIT_S
 from wayside.server.app import build_app
 from wayside.server.security import Access
 from wayside.server.visit_socket import Screen
@@ -28,6 +30,7 @@ from wayside.wire.site import StaffSettings, write_settings
 from wayside.wire.visit import Features
 
 SHUTDOWN_S = 2.0
+OVERDUE_S = 30.0
 
 log = get_logger()
 
@@ -175,7 +178,9 @@ class Sidecar:
         folder = self._serving.runtime_dir
         if folder is None:
             return
-        body = json.dumps({"pid": os.getpid(), "state": state, "visit_ends_at_boottime_ms": None})
+        # A visit that is still there after this is one that this process can't end any more.
+        ends_at = SystemClock().boottime_ms() + int((MAX_VISIT_S + OVERDUE_S) * 1000) if state == "visit" else None
+        body = json.dumps({"pid": os.getpid(), "state": state, "visit_ends_at_boottime_ms": ends_at})
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             beside = folder / "sidecar.json.new"

@@ -25,6 +25,7 @@ class Intent(StrEnum):
     MORE = "more"
     NO = "no"
     STOP = "stop"
+    STAFF = "staff"  # what only the museum's people know
 
 
 def intent(question: str, language: str) -> Intent | None:
@@ -45,6 +46,7 @@ _INTENTS = {
         ("danger", r"\b(?:kill|hurt|harm) (?:myself|me|himself|herself)\b|\bsuicid\w*|\bwant to die\b|\bend my life\b|\bi am lost\b|\bi m lost\b|\blost my (?:mum|mom|dad|mother|father|child|son|daughter|parents)\b|\bheart attack\b|\bcall (?:an ambulance|the police|a doctor)\b|\bemergency\b|\bsomeone (?:is |has )?(?:hurt|collapsed|fainted)\b|\b(?:is|s) (?:a|on) fire\b(?! ?(?:pot|vase|vessel))|\bbleeding\b|\bcan ?t breathe\b|\bcannot breathe\b|\bi feel (?:sick|ill|faint|unwell)\b|\bcan ?t find my (?:mum|mom|dad|mother|father|child|son|daughter|parents|wife|husband)\b"),
         ("abuse", r"\b(?:fuck|fucking|shit|bitch|bastard|asshole|idiot|stupid|moron|dumb|shut up)\b"),
         ("price", r"\b(?:price|worth|cost|costs|expensive|insured|insurance|valuable)\b|\bhow much (?:is|does|did|would|money)\b|\bbuy (?:it|this|one)\b|\bfor sale\b|\bsell\b|\bhow (?:do|can|could|would|to) (?:i |you |we |someone |one )?steal\b"),
+        ("staff", r"\bwhat time (?:do|does|is|are|will|can)\b|\bwhen (?:do|does|is|will) (?:you|the museum|the gallery|the shop)\b.*\b(?:open|close|closing|shut)\b|\bopening (?:hours|times)\b|\b(?:toilets?|restrooms?|bathrooms?|lavator\w+|wi ?fi|cloakroom|lockers?|car park|parking)\b|\bwhere (?:is|are|s) the (?:exit|way out|cafe|shop|gift shop|restaurant|lift|elevator|stairs|entrance)\b|\b(?:tickets?|guided tours?)\b"),
         ("stop", r"^(?:stop|quiet|be quiet|silence|enough|wait|stop it|stop talking|please stop|ok stop|stop please)$"),
         ("repeat", r"^(?:(?:can|could) you )?(?:please )?(?:repeat|say) (?:that|it|this)?(?: again)?(?: please)?$|^(?:again|once more|pardon|sorry|what|what did you say|come again|one more time)(?: please)?$|\bsay that again\b|\brepeat (?:that|it)\b"),
         ("slower", r"\b(?:slower|slow down|more slowly|too fast)\b"),
@@ -62,6 +64,7 @@ _INTENTS = {
         ("danger", r"\b(?:matarme|suicid\w*|quiero morir|hacerme dano|quitarme la vida)\b|\bestoy perdid[oa]\b|\bhe perdido a mi\b|\bambulancia\b|\bemergencia\b|\binfarto\b|\bno encuentro a mi\b|\bhay un (?:incendio|herido)\b|\bno puedo respirar\b|\bme encuentro mal\b|\bme siento mal\b|\bsangr(?:e|ando)\b(?=.*\b(?:tengo|estoy|sale)\b)|\bllame (?:a la policia|a un medico)\b"),
         ("abuse", r"\b(?:mierda|joder|puta|puto|idiota|imbecil|estupid[oa]|tont[oa]|gilipollas|callate|pendejo|cabron)\b"),
         ("price", r"\b(?:precio|cuesta|costo|vale dinero|valor|valios[oa]|caro|asegurad[oa])\b|\b(?:muy|tan|mas) cara\b|\bes cara$|\btiene seguro\b|\b(?:el|un) seguro\b|\bcuanto (?:vale|cuesta|costo|dinero)\b|\bcomprar\w*|\bvender\w*|\ben venta\b|\bcomo (?:puedo|podria|se puede|se podria|puedes|podemos|podriamos)\b.*\brobar\w*|\bcomo robar\w*"),
+        ("staff", r"\ba que hora\b|\bque horario\b|\bhorarios?\b|\bcuando (?:abren|cierran|abre|cierra)\b|\b(?:banos?|aseos?|lavabos?|servicios|wi ?fi|guardarropa|taquillas?|aparcamiento)\b|\bdonde esta (?:la salida|la cafeteria|la tienda|el restaurante|el ascensor|la entrada)\b|\b(?:entradas?|visitas? guiadas?)\b(?! de la (?:tumba|cueva))"),
         ("stop", r"^(?:para|pare|basta|silencio|alto|calla|espera|espere|para por favor|pare por favor|ya basta)$"),
         ("repeat", r"^(?:repite|repita|repitelo|repitalo|otra vez|de nuevo|una vez mas|como|perdon|que has dicho|que ha dicho)(?: por favor)?$|\brepet\w+|\brepit\w+|\bdilo otra vez\b|\bdigalo otra vez\b"),
         ("slower", r"\bmas (?:despacio|lento)\b|\bmuy rapido\b|\bdemasiado rapido\b"),

@@ -81,6 +81,14 @@ def label_number(question: str, language: str) -> str | None:
     return None
 
 
+def without_label(question: str, language: str) -> str:
+    """The folded question without the label number it names."""
+    text = fold(question)
+    for pattern in _NUMBERED.get(short(language), ()):
+        text = pattern.sub(" ", text)
+    return " ".join(text.split())
+
+
 def known_words(language: str) -> frozenset[str]:
     """Words that every question may be made of, whatever the pack."""
     key = short(language)
@@ -123,7 +131,7 @@ _SAME["en"] = _same(
         "broken": "break broke breaks smash smashed shattered",
         "stolen": "steal stole thief thieves took taken robbed looted",
         "repair": "glue glued mend mended restored restore fix fixed",
-        "winner": "win won wins winning",
+        "winner": "win won wins winning score scores points ahead leading",
         "women": "woman lady ladies",
         "men": "man guy guys",
         "children": "child kid kids boy boys",
@@ -136,8 +144,8 @@ _SAME["en"] = _same(
         "vine": "vines plant plants",
         "colour": "color colors colours",
         "figure": "figures people person",
+        "game": "games chess checkers play plays played playing",
         "snake": "snakes serpent serpents",
-        "score": "points",
         "dead": "died dies die death killed",
         "returned": "return returns",
         "stand": "stands stood standing",
@@ -152,12 +160,13 @@ _SAME["es"] = _same(
         "gana": "ganar ganando gano ganador puntos",
         "mujer": "senora senoras mujeres dama",
         "hombre": "senor senores hombres",
-        "llama": "fuego llamas fuegos flamigera",
+        "fuego": "fuegos llamas flamigera",
         "ala": "alas alado alada alados aladas angel angeles",
         "rostro": "cara caras retratos retrato rostros",
         "escrito": "inscripcion inscripciones escribe escritura escrita pone",
         "guerrero": "soldado soldados guerreros ejercito ejercitos",
         "vid": "planta plantas vides",
+        "juego": "juegos ajedrez juega juegan jugar jugaban jugando",
         "figura": "figuras munecos muneco munequitos personas gente",
         "serpiente": "serpientes culebra",
         "muerto": "muerta murio muere muertos",
@@ -204,27 +213,29 @@ _NUMBERED = {
 }
 STOP = {
     "en": _set(
-        "a an the this that these those it its is are was were be been being am do does did done have has had "
-        "can could will would shall should may might must i me my we us our you your he him his she her they "
-        "them their one ones and or but so if of in on at to from by for with about into over under up down "
-        "out off as than then there here what which who whom whose when where why how please tell say know "
-        "think want like just really very much many some any all more most other something anything thing "
-        "things stuff explain describe show shows shown showing okay ok well um uh hey hi hello guide museum "
-        "piece object exhibit item work art artwork vase vases vessel vessels pot pots pottery jar jars not "
-        "no yes kind sort made make makes old find found called name get got go going come came used use look "
-        "looks looking see let lets s re t m ll d ve actually exactly mean bowl jug cup bottle plate dish urn "
-        "flask container beaker actual ever anyone anybody someone somebody also too again only even still "
-        "exist exists true truth supposed meant while im whats hows whos wheres thats theyre gonna wanna "
+        "a an the between talk speak information info interested this that these those it its is are was were be been "
+        "being am do does did done have has had can could will would shall should may might must i me my we "
+        "us our you your he him his she her they them their one ones and or but so if of in on at to from by "
+        "for with about into over under up down out off as than then there here what which who whom whose "
+        "when where why how please tell say know think want like just really very much many some any all more "
+        "most other something anything thing things stuff explain describe show shows shown showing okay ok "
+        "well um uh hey hi hello guide museum piece object exhibit item work art artwork vase vases vessel "
+        "vessels pot pots pottery jar jars not no yes kind sort made make makes old find found called name "
+        "get got go going come came used use look looks looking see let lets s re t m ll d ve actually "
+        "exactly mean bowl jug cup bottle plate dish urn flask container beaker actual ever anyone anybody "
+        "someone somebody also too again only even still exist exists true truth supposed meant while im "
+        "whats hows whos wheres thats theyre gonna wanna "
     ),
     "es": _set(
-        "un una unos unas el la los las lo este esta esto estos estas ese esa eso esos esas aquel aquella es "
-        "son era eran fue fueron ser estar estan estaba hay ha han he haber tiene tienen tenia puede puedo "
-        "podria me mi te tu su sus se le les nos yo usted ustedes ellos ellas y e o u pero si de del en a al "
-        "por para con sin sobre entre desde que quien quienes cual cuales cuando donde como cuanto cuanta "
-        "cuantos cuantas porque favor dime digame cuentame cuenteme sabe sabes saber quiero algo cosa cosas "
-        "mas muy mucho muchos algun alguna otro otra hola bueno guia museo pieza objeto obra arte vasija "
-        "vasijas vaso vasos jarron jarrones no tipo hizo hace hacer hecho hecha antiguo antigua antiguedad "
-        "encontro encontraron llama llamado nombre usaba sirve ver muestra explica explique describe vale oye "
+        "un una hablame hableme explicame expliqueme cuenta hablar informacion unos unas el la los las lo "
+        "este esta esto estos estas ese esa eso esos esas aquel aquella es son era eran fue fueron ser estar "
+        "estan estaba hay ha han he haber tiene tienen tenia puede puedo podria me mi te tu su sus se le les "
+        "nos yo usted ustedes ellos ellas y e o u pero si de del en a al por para con sin sobre entre desde "
+        "que quien quienes cual cuales cuando donde como cuanto cuanta cuantos cuantas porque favor dime "
+        "digame cuentame cuenteme sabe sabes saber quiero algo cosa cosas mas muy mucho muchos algun alguna "
+        "otro otra hola bueno guia museo pieza objeto obra arte vasija vasijas vaso vasos jarron jarrones no "
+        "tipo hizo hace hacer hecho hecha antiguo antigua antiguedad encontro encontraron llama llamado "
+        "llamaba llamaban llaman llamada nombre usaba sirve ver muestra explica explique describe vale oye "
         "gran realmente exactamente significa ahi aqui copa cuenco jarra jarro botella plato tinaja urna "
         "recipiente tambien alguien nadie vez solo aun todavia verdad cierto va ir voy vamos tan hacia "
     ),

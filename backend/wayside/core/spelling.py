@@ -5,36 +5,44 @@ when two words are equally near. A repaired word is a guess about what was heard
 found still has to pass the evidence gate.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 SHORTEST = 4
 
 
 class Spelling:
-    """Known words, and the nearest of them to an unknown one. Words are folded: lower case, no accents."""
+    """Known words, and the nearest of them to an unknown one. Words are folded: lower case, no accents.
 
-    def __init__(self, words: Iterable[str]) -> None:
+    Words with the same `stem` count as one when they are equally near.
+    """
+
+    def __init__(self, words: Iterable[str], stem: Callable[[str], str] = str) -> None:
         self._known = frozenset(words)
+        self._stem = stem
         self._near: dict[str, set[str]] = {}
         for word in self._known:
             if len(word) >= SHORTEST:
                 for variant in (word, *_shorter(word)):
                     self._near.setdefault(variant, set()).add(word)
 
-    def repaired(self, text: str) -> str:
-        """The folded text with each unknown word replaced by the one known word that is one slip away."""
-        return " ".join(self._repair(word) for word in text.split())
+    def repaired(self, text: str, likely: frozenset[str] = frozenset()) -> str:
+        """The folded text with each unknown word replaced by the one known word that is one slip away.
 
-    def _repair(self, word: str) -> str:
+        Of several, the one whose stem is `likely` here is taken.
+        """
+        return " ".join(self._repair(word, likely) for word in text.split())
+
+    def _repair(self, word: str, likely: frozenset[str]) -> str:
         if word in self._known or len(word) < SHORTEST or not word.isalpha():
             return word
         near = {known for variant in (word, *_shorter(word)) for known in self._near.get(variant, ())}
-        found = [known for known in near if _one_slip(word, known)]
-        if len(found) > 1:
-            # People and recognisers rarely get the first letter wrong, and swap more often than they replace.
-            found = [known for known in found if known[0] == word[0] and sorted(known) == sorted(word)] or found
-            found = [known for known in found if known[0] == word[0]] or found
-        return found[0] if len(found) == 1 else word
+        # Of four letters, any change makes another word; only a lost letter is told apart.
+        found = sorted(known for known in near if _one_slip(word, known) and len(word) + len(known) > 2 * SHORTEST)
+        # Swapped letters are the likeliest slip; a wrong first letter ("weather", "feather") is another word.
+        found = [known for known in found if known[0] == word[0] or sorted(known) == sorted(word)]
+        found = [known for known in found if sorted(known) == sorted(word)] or found
+        found = [known for known in found if self._stem(known) in likely] or found
+        return found[0] if len({self._stem(known) for known in found}) == 1 else word
 
 
 def _shorter(word: str) -> Iterable[str]:

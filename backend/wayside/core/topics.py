@@ -39,9 +39,9 @@ def _compiled(rows: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[
 _MADE_EN = r"(?:made|make|paint(?:ed)?|create[d]?|craft(?:ed)?|built|build|produce[d]?|design(?:ed)?|threw|decorat\w+|draw|drew|sign(?:ed)?|did)"
 _TOPICS = {
     "en": _compiled((
-        ("size", r"\bhow (?:big|tall|high|large|wide|heavy)\b(?!.*\b(?:he|she|they)\b)|\bsize\b|\bheight\b"),
+        ("size", r"\bhow (?:big|tall|high|large|wide)\b(?!.*\b(?:he|she|they)\b)|\bsize\b|\bheight\b"),
         ("maker", rf"\bwho(?:s| is| was| were)? (?:\w+ ){{0,2}}{_MADE_EN}\b|\bwho (?:{_MADE_EN})|\bartist|\bpotter\b|\bpainter\b|\bmaker\b|\bby whom\b|\bwhose work\b|\bwho is it by\b"),
-        ("date", r"\bhow old\b|\bwhen\b.*\b(?:made|from|painted|created|date|built|born)\b|\bwhat (?:year|century|period|date|age|time)\b|\bhow long ago\b|\bhow ancient\b|\bage of\b|\bwhen is (?:it|this)\b"),
+        ("date", r"\bhow old\b|\b(?:is|are) (?:it|this|that|they) (?:really |very |so )?(?:old|ancient)\b|\bwhen\b.*\b(?:made|from|painted|created|date|built|born)\b|\bwhat (?:year|century|period|date|age)\b|\bhow long ago\b|\bhow ancient\b|\bage of\b|\bwhen is (?:it|this)\b"),
         ("made", r"\bhow (?:was|were|is|are|did|do|does|could|can)\b.*\b(?:made|make|done|do|fired|painted|create|created|get|shaped|built)\b|\bmade (?:of|from|out)\b|\bmaterial|\btechnique|\bwhat (?:is|are|was|s) (?:it|this|that|they) made\b|\bkind of clay\b"),
         ("use", r"\bwhat (?:is|was|s|are|were)\b.*\bfor\b|\bused?\b|\bpurpose\b|\bfunction\b|\bwhat did\b.*\b(?:do|keep|put|store|drink|hold)\b|\bwhy (?:was|did)\b.*\bmade?\b|\b(?:inside|hold|contain|store|drink)\b"),
         ("found", r"\b(?:found|discovered?|dug?|dig|unearthed|excavated)\b|\bwhere (?:does|did|do)\b.*\bcome\b|\bwhere (?:is|was|s|are)\b.*\bfrom\b"),
@@ -84,7 +84,7 @@ _WORDS = {
     "sign decorate year century period date age long ago ancient technique material clay fired purpose function "
     "store hold contain inside drink keep put discovered dig dug unearth excavate real original live lives city "
     "country kept own owner happening depict represent picture pictures doing scene figure figures men women man "
-    "woman story legend myth happened history big tall high large wide heavy size height weigh side back behind "
+    "woman story legend myth happened history big tall high large wide size height side back behind "
     "reverse today now first time day place come from originally special famous important interesting fall bits bit "
     "better little two three both round lot give",
     "es": "artista alfarero alfarera pintor pintora autor autora ceramista pinto pintaron creo fabrico firmo decoro "

@@ -80,7 +80,7 @@ class Curator:
         exact = self._finder.exact(question, language, context.exhibit)
         if exact is not None:
             return self._tell(context, exact)
-        heard = self._finder.heard(question, language)
+        heard = self._finder.heard(question, language, context.exhibit)
         kind = intent(question, language) or intent(heard, language)
         if kind is not None:
             return self._talk(context, kind)
@@ -110,6 +110,8 @@ class Curator:
                 return self._more(context)
             case Intent.NO:
                 return _Answer(self._wording("help", context))
+            case Intent.STAFF:
+                return _Answer(self._pack.staff_help[context.language], refused=True)
             case Intent.PRICE:
                 return self._refuse(context, "price")
             case _:

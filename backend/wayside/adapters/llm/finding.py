@@ -6,10 +6,11 @@ question's own words in one passage. Words that no passage of the exhibit knows 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from math import log
 
 from wayside.core.content import Exhibit, Pack, Passage
-from wayside.core.questions import content_words, fold, known_words, likeness, points, shape, stems
+from wayside.core.questions import content_words, fold, known_words, likeness, points, shape, stem, stems, without_label
 from wayside.core.spelling import Spelling
 from wayside.core.topics import cue_words, cues, tells_size, topics
 from wayside.ports.passages import PassageIndex
@@ -30,6 +31,8 @@ class _Words:
     all: frozenset[str]
     asked: frozenset[str]
     shapes: tuple[dict[str, float], ...]
+    topic: str  # stem of its topic's name
+    topics: frozenset[str]  # topics that its suggested questions ask for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +53,24 @@ class PassageFinder:
             key = (passage.exhibit, passage.language)
             self._words.setdefault(key, []).append(_of(passage, self._exhibits[passage.exhibit]))
         self._names = {
-            (exhibit.id, language): frozenset(stems(" ".join(_called(exhibit, language)), language))
+            (exhibit.id, language): frozenset(stems(" ".join(_names(exhibit, language)), language))
             for exhibit in pack.exhibits
             for language in pack.languages
         }
         self._suggested = dict(_suggested(pack))
-        self._spelling = {language: Spelling(_vocabulary(pack, language)) for language in pack.languages}
+        self._spelling = {
+            language: Spelling(_vocabulary(pack, language), partial(stem, language=language))
+            for language in pack.languages
+        }
+        self._known = {
+            key: self._names[key].union(*(words.all for words in facts)) for key, facts in self._words.items()
+        }
 
-    def heard(self, question: str, language: str) -> str:
-        """The question folded, and repaired where one word was misspelt by one slip."""
+    def heard(self, question: str, language: str, place: str | None = None) -> str:
+        """The question folded, and repaired where a word is one slip from a known one; `place` is its exhibit."""
         spelling = self._spelling.get(language)
-        return spelling.repaired(fold(question)) if spelling else fold(question)
+        likely = self._known.get((place, language), frozenset()) if place is not None else frozenset()
+        return spelling.repaired(fold(question), likely) if spelling else fold(question)
 
     def exact(self, question: str, language: str, exhibit: str | None) -> Passage | None:
         """The passage of a suggested question, asked in its own words."""
@@ -72,7 +82,7 @@ class PassageFinder:
 
     def find(self, question: str, language: str, exhibit: str | None, last: str | None) -> Passage | None:
         """The passage that answers. `exhibit` stands in front of the visitor; `last` was talked about before."""
-        heard = self.heard(question, language)
+        heard = self.heard(question, language, exhibit or last)
         if (exact := self.exact(heard, language, exhibit)) is not None:
             return exact
         about = self._named(question, heard, language, exhibit)
@@ -95,7 +105,8 @@ class PassageFinder:
         return {w.passage.id: max((likeness(asked, s) for s in w.shapes), default=0.0) for w in words}
 
     def _named(self, question: str, heard: str, language: str, exhibit: str | None) -> str | None:
-        named = self._index.exhibits(question, language) or self._index.exhibits(heard, language)
+        both = (*self._index.exhibits(question, language), *self._index.exhibits(heard, language))
+        named = sorted(both, key=lambda one: -one.likeness)
         if not named or named[0].likeness < NAMED:
             return None
         if exhibit is None or any(one.exhibit == exhibit for one in named):
@@ -109,18 +120,16 @@ class PassageFinder:
         """The passage of one exhibit that answers best, or None when none has evidence."""
         facts = self._words.get((exhibit, language), [])
         names = self._names.get((exhibit, language), frozenset())
-        content = content_words(heard, language)
+        content = content_words(without_label(heard, language), language)
         wanted = topics(heard, language)
         told = cues(language)
         own = [word for word in content if word not in names and word not in told]
-        if not own and not wanted:
-            # "Is that gold?" at the golden cup: then its names are all there is to go by.
-            own = [word for word in content if word not in told] or list(content)
-            if named and all(word in names for word in own):
-                return _first(facts)
+        if not wanted:
+            # Then nothing explains words like "tall", and at the golden cup "gold" is all there is to go by.
+            own = [word for word in content if word not in names] or list(content)
         weight = {word: _weight(word, facts) for word in own}
         total = sum(weight.values())
-        known = sum(1 for word in own if any(word in fact.all or word in names for fact in facts))
+        known = sum(1 for word in own if word in names or any(word in fact.all for fact in facts))
         if own and known < COVERED * len(own):
             return None
         asked = shape(heard, language)
@@ -128,17 +137,22 @@ class PassageFinder:
         most = max(ranks.values(), default=0.0) or 1.0
         best: _Fit | None = None
         for fact in facts:
+            holds = sum(1 for word in own if word in fact.all)
             covered = sum(w for word, w in weight.items() if word in fact.all) / total if total else 0.0
             suggested = sum(w for word, w in weight.items() if word in fact.asked) / total if total else 0.0
             like = max((likeness(asked, one) for one in fact.shapes), default=0.0)
-            topic = _topic(fact.passage, wanted)
-            if not (topic > 0 or like >= LIKE_SUGGESTED or (total and covered >= COVERED)):
+            topic = _topic(fact, wanted)
+            if not (topic > 0 or like >= LIKE_SUGGESTED or (own and holds >= COVERED * len(own))):
                 continue
             score = 1.4 * covered + 0.9 * suggested + 1.5 * like + topic
+            score += 0.7 if fact.topic in own else 0.0
             score += 0.4 * ranks.get(fact.passage.id, 0.0) / most
             score -= 0.3 if fact.passage.topic == "what" and not topic else 0.0
             if best is None or score > best.score:
                 best = _Fit(fact.passage, score)
+        if best is None and named and all(word in names for word in content):
+            # Only a name was said: begin with what it is.
+            return _first(facts)
         return best
 
     def _anywhere(self, heard: str, language: str) -> Passage | None:
@@ -151,20 +165,24 @@ class PassageFinder:
         best: _Fit | None = None
         for place in list(places)[:ELSEWHERE]:
             fit = self._at(heard, language, place)
-            if fit is None or not own:
+            if fit is None:
                 continue
             words = next(w for w in self._words[place, language] if w.passage.id == fit.passage.id)
             names = self._names[place, language]
+            # One common word says nothing about where it belongs, unless a suggested question has it.
+            if len(own) < 2 and not any(word in words.asked for word in own):
+                continue
             covered = sum(1 for word in own if word in words.all or word in names) / len(own)
             if covered >= COVERED_ALONE and (best is None or fit.score + covered > best.score):
                 best = _Fit(fit.passage, fit.score + covered)
         return best.passage if best else None
 
 
-def _topic(passage: Passage, wanted: tuple[str, ...]) -> float:
-    if passage.topic in wanted:
-        return 1.5 - 0.15 * wanted.index(passage.topic)
-    return 1.4 if "size" in wanted and tells_size(passage.text) else 0.0
+def _topic(fact: _Words, wanted: tuple[str, ...]) -> float:
+    for rank, topic in enumerate(wanted):
+        if topic == fact.passage.topic or topic in fact.topics:
+            return 1.5 - 0.15 * rank
+    return 1.4 if "size" in wanted and tells_size(fact.passage.text) else 0.0
 
 
 def _weight(word: str, facts: list[_Words]) -> float:
@@ -181,12 +199,22 @@ def _of(passage: Passage, exhibit: Exhibit) -> _Words:
     language = passage.language
     questions = [q.text for q in exhibit.questions.get(language, ()) if q.passage == passage.id]
     asked = frozenset(stems(" ".join(questions), language))
+    # The alternative text tells what people see, in their words.
+    seen = exhibit.alt.get(language, "") if passage.topic == "scene" else ""
     return _Words(
         passage,
-        asked | frozenset(stems(f"{passage.text} {passage.topic}", language)),
+        asked | frozenset(stems(f"{passage.text} {passage.topic} {seen}", language)),
         asked,
         tuple(shape(text, language) for text in questions),
+        stem(passage.topic, language),
+        frozenset(topic for text in questions for topic in topics(text, language)[:1]),
     )
+
+
+def _names(exhibit: Exhibit, language: str) -> tuple[str, ...]:
+    """What only names: the title and aliases of one word. Longer ones describe ("the green and red cup")."""
+    called = _called(exhibit, language)
+    return (called[0], *(alias for alias in called[1:] if " " not in alias))
 
 
 def _called(exhibit: Exhibit, language: str) -> tuple[str, ...]:

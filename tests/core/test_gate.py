@@ -2,7 +2,6 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from wayside.core.gate import WINDOW_SAMPLES, GateEvent, SpeechGate, SpeechStarted, SpeechStopped
 
 

@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-
 from wayside.core import reply as ledger
 from wayside.core.reply import MAX_REPLY_CHARS, Reply, ReplyState
 

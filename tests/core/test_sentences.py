@@ -1,9 +1,10 @@
 """Cutting text into utterances and captions."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from wayside.core.sentences import CAPTION_CHARS, MAX_UTTERANCE_CHARS, cut, spans
 
 
@@ -55,4 +56,4 @@ def test_caption_phrases_cover_the_text_in_order_and_fit_two_lines(text: str):
 
     assert all(0 < end - start <= CAPTION_CHARS for start, end in found)
     assert "".join(text.split()) == "".join("".join(text[a:b].split()) for a, b in found)
-    assert all(a[1] <= b[0] for a, b in zip(found, found[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in pairwise(found))

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-
 from wayside.core.turn_events import (
     CancelRun,
     CloseSegment,
@@ -93,7 +92,7 @@ def test_a_short_tap_latches_and_a_second_tap_ends():
 
 
 def test_a_latched_segment_ends_by_silence_too():
-    state, commands = play(
+    _, commands = play(
         TalkDown(0), TalkUp(0.2), VoiceStarted(1), VoiceStopped(2.2, 2), TimerFired(2.55, "endpoint"), automatic=False
     )
 

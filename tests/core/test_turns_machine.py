@@ -2,7 +2,6 @@
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-
 from wayside.core import turn_events as e
 from wayside.core.turns import Turns, step
 

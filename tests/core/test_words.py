@@ -1,7 +1,6 @@
 """Which heard words count."""
 
 import pytest
-
 from wayside.core.words import is_acknowledgement, reads_complete, trails_off, visible_text, words
 
 

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from virtual import run_virtual
-
 from wayside.core.content import Exhibit, Pack, Passage, Source, SuggestedQuestion
 from wayside.core.runs.events import AssistantOutput, Completed, Decision, DriverEvent, ShowSources
 from wayside.ports.audio_fake import FakeAudioLink

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 from kit import ANSWER, Scene, ScriptedDialogue, scene, virtually
-
 from wayside.core.errors import WaysideError
 from wayside.core.reply import ReplyState
 from wayside.ports.speech_to_text import ScriptedSegment

@@ -10,8 +10,10 @@ from wayside.core.content import Exhibit, Passage
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A passage and how well it fits: `score` ≥ 0, larger is better; `coverage` is the share of the question's
-    content words that the passage (with its exhibit's names) contains, 0..1.
+    """A passage and how well it fits.
+
+    `score` ≥ 0, larger is better; `coverage` is the share of the question's content words that the passage (with its
+    exhibit's names) contains, 0..1.
     """
 
     passage: Passage

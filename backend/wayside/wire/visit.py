@@ -98,7 +98,7 @@ class Setting(_Command):
 
     type: Literal["setting"]
     name: Literal["volume", "silent"]
-    value: float = Field(ge=-20, le=12, description="volume: dB, −20..+12; silent: 0 or 1 (replies are read, not spoken)")
+    value: float = Field(ge=-20, le=12, description="volume: dB, −20..+12; silent: 0 or 1 (replies are read)")
 
 
 class Activity(_Frame):
@@ -137,8 +137,22 @@ class Heartbeat(_Frame):
 
 
 ClientFrame = Annotated[
-    Hello | Start | SetLanguage | TalkDown | TalkUp | Listen | Say | Choose | ExhibitFrame | Stop | Setting | Activity
-    | Shown | Extend | End | Heartbeat,
+    Hello
+    | Start
+    | SetLanguage
+    | TalkDown
+    | TalkUp
+    | Listen
+    | Say
+    | Choose
+    | ExhibitFrame
+    | Stop
+    | Setting
+    | Activity
+    | Shown
+    | Extend
+    | End
+    | Heartbeat,
     Field(discriminator="type"),
 ]
 client_frames: TypeAdapter[ClientFrame] = TypeAdapter(ClientFrame)
@@ -319,7 +333,7 @@ class SettingsFrame(_ServerFrame):
 
 
 class Notice(_ServerFrame):
-    """A code the page words in the visitor's language: `not_understood`, `not_heard`, `degraded`, `paused`, …"""
+    """A code (`not_heard`, `stt_failed`, `answer_failed`, …) that the page words in the visitor's language."""
 
     type: Literal["notice"] = "notice"
     code: str
@@ -327,7 +341,7 @@ class Notice(_ServerFrame):
 
 
 class Countdown(_ServerFrame):
-    """"Still there?": reset comes in `ends_in_s`; None withdraws it."""
+    """Still there? Reset comes in `ends_in_s` seconds; None withdraws it."""
 
     type: Literal["countdown"] = "countdown"
     ends_in_s: float | None
@@ -363,8 +377,25 @@ class ErrorFrame(_ServerFrame):
 
 
 ServerFrame = Annotated[
-    Welcome | Snapshot | Status | TranscriptFrame | ProgressFrame | UtteranceFrame | Caption | Level | Clear | Sources
-    | ExhibitShown | Choices | SettingsFrame | Notice | Countdown | Reset | TakenOver | Ack | ErrorFrame,
+    Welcome
+    | Snapshot
+    | Status
+    | TranscriptFrame
+    | ProgressFrame
+    | UtteranceFrame
+    | Caption
+    | Level
+    | Clear
+    | Sources
+    | ExhibitShown
+    | Choices
+    | SettingsFrame
+    | Notice
+    | Countdown
+    | Reset
+    | TakenOver
+    | Ack
+    | ErrorFrame,
     Field(discriminator="type"),
 ]
 server_frames: TypeAdapter[ServerFrame] = TypeAdapter(ServerFrame)

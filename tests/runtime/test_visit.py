@@ -10,7 +10,17 @@ from wayside.ports.speech_to_text import ScriptedSegment
 from wayside.ports.text_to_speech import ToneTextToSpeech
 from wayside.runtime.kiosk import KioskSettings
 from wayside.runtime.runs import RunStatus
-from wayside.runtime.screen import Caption, Clear, Countdown, Notice, Sources, Status, TranscriptFrame, UtteranceFrame
+from wayside.runtime.screen import (
+    Caption,
+    Clear,
+    Countdown,
+    Notice,
+    SettingsFrame,
+    Sources,
+    Status,
+    TranscriptFrame,
+    UtteranceFrame,
+)
 
 
 async def ask(s: Scene, seconds: float = 1.0) -> None:
@@ -181,6 +191,7 @@ async def test_a_voice_that_fails_is_replaced_by_the_screen():
         assert "screen" == delivery.medium
         assert ANSWER == delivery.heard.text
         assert "tts.failed" in s.visit.snapshot().status.degraded
+        assert s.of(SettingsFrame)[-1].silent  # the page knows that it is to show and acknowledge
 
 
 @virtually
@@ -191,6 +202,19 @@ async def test_without_a_loudspeaker_replies_are_read():
 
         assert ANSWER == s.answered[0].delivery.heard.text
         assert [] == s.voice.spoken
+        assert s.visit.snapshot().silent
+
+
+@virtually
+async def test_a_loudspeaker_that_comes_back_is_used_again():
+    async with scene(missing=frozenset({"loudspeaker"})) as s:
+        s.link.find("loudspeaker")
+        await asyncio.sleep(0.05)
+        assert not s.visit.snapshot().silent
+
+        s.visit.say("Who made it?")
+        await s.until(lambda: s.answered)
+        assert "voice" == s.answered[0].delivery.medium
 
 
 @virtually

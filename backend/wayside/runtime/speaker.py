@@ -90,6 +90,7 @@ class Speaker:
         mint: Callable[[], int],
         show: Show,
         turn: Callable[[TurnEvent], None],
+        reading_changed: Callable[[], None],
     ) -> None:
         self._link = link
         self._voice = voice
@@ -97,6 +98,7 @@ class Speaker:
         self._mint = mint
         self._show = show
         self._turn = turn
+        self._reading_changed = reading_changed
         self._floor = asyncio.Lock()
         self._reply: Reply | None = None
         self._interrupted = asyncio.Event()
@@ -111,6 +113,11 @@ class Speaker:
         self.silent = False
         self.loudspeaker = True
         self.degraded: set[str] = set()
+
+    @property
+    def reading(self) -> bool:
+        """Whether replies are read rather than heard: by choice, or because nothing can sound."""
+        return self.silent or not self.loudspeaker or bool(self.degraded)
 
     @property
     def reply(self) -> Reply | None:
@@ -185,8 +192,10 @@ class Speaker:
             case DeviceLost(kind="loudspeaker"):
                 self.loudspeaker = False
                 self._progress.set()
+                self._reading_changed()
             case DeviceFound(kind="loudspeaker"):
                 self.loudspeaker = True
+                self._reading_changed()
             case _:
                 pass
 
@@ -251,6 +260,7 @@ class Speaker:
                 self.degraded.add(error.code)
                 await self._drained(0.0)
                 self._voiced = False
+                self._reading_changed()
         return await self._show_text(utterance)
 
     async def _speak(self, language: str, utterance: Utterance) -> bool:
@@ -274,7 +284,9 @@ class Speaker:
                     return False
         if self._reply is not None:
             self._reply = ledger.synthesis_ended(self._reply, utterance.id)
-        self.degraded -= {c for c in self.degraded if c.startswith("tts.")}
+        if self.degraded:
+            self.degraded.clear()
+            self._reading_changed()
         return True
 
     async def _show_text(self, utterance: Utterance) -> bool:

@@ -154,7 +154,9 @@ class Visit:
         self._times: dict[int, TurnTimes] = {}
         self._closed_at: float | None = None
         self._runs = RoomAgentRuntime(parts.dialogue, parts.new_id)
-        self._speaker = Speaker(parts.link, parts.voice, parts.clock, parts.generations.mint, self._show, self.feed)
+        self._speaker = Speaker(
+            parts.link, parts.voice, parts.clock, parts.generations.mint, self._show, self.feed, self._settings
+        )
         self._listener = Listener(parts.voice_activity, parts.speech_to_text, parts.clock, self.feed, group)
         self._offer(None)
         self._ticker = group.create_task(self._tick(), name="visit.tick")
@@ -244,7 +246,7 @@ class Visit:
             "visit",
             self.language,
             self._mode,
-            self._speaker.silent,
+            self._speaker.reading,
             self.volume,
             self.exhibit,
             self._choice_views(),
@@ -405,8 +407,8 @@ class Visit:
         delivery = await self._speaker.say(answer.run_id, self.language, answer.feed, answer.on_floor)
         if delivery is not None:
             self._transcript.guide_ended(delivery.generation, delivery.state)
-        for code in ("tts.failed", "tts.timeout"):
-            self._degrade(code, lost=code in self._speaker.degraded)
+        self._degraded = {code for code in self._degraded if not code.startswith("tts.")} | self._speaker.degraded
+        self._refresh()
         return delivery
 
     def show_sources(self, generation: int, sources: tuple[SourceView, ...]) -> None:
@@ -463,7 +465,7 @@ class Visit:
         return "automatic" if self._turns.automatic else "button"
 
     def _settings(self) -> None:
-        self._show(SettingsFrame(self.language, self._mode, self._speaker.silent, self.volume))
+        self._show(SettingsFrame(self.language, self._mode, self._speaker.reading, self.volume))
 
     def _degrade(self, code: str, *, lost: bool) -> None:
         if lost:

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from wayside.core.intents import Intent, intent
 from wayside.core.questions import content_words, fold, label_number, stem
 from wayside.core.spelling import Spelling

@@ -12,7 +12,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 def fold(text: str) -> str:
     """Lower case without accents, punctuation as spaces, single spaces."""
-    bare = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    # Compatibility forms have capitals of their own, and some capitals become a letter and a mark.
+    lower = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).lower())
+    bare = "".join(c for c in lower if not unicodedata.combining(c))
     return " ".join(_WORD.findall(bare))
 
 

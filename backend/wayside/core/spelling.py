@@ -45,6 +45,17 @@ class Spelling:
         return found[0] if len({self._stem(known) for known in found}) == 1 else word
 
 
+def pairs(word: str) -> frozenset[str]:
+    """A word's letter pairs, its beginning and end included."""
+    padded = f"^{word}$"
+    return frozenset(padded[n : n + 2] for n in range(len(padded) - 1))
+
+
+def alike(one: frozenset[str], other: frozenset[str]) -> float:
+    """Dice coefficient of two words' pairs, 0..1: how alike they may sound, whatever the spelling."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+
+
 def _shorter(word: str) -> Iterable[str]:
     return (word[:n] + word[n + 1 :] for n in range(len(word)))
 

@@ -26,10 +26,16 @@ def cue_words(language: str) -> frozenset[str]:
     return frozenset(_WORDS.get(short(language), "").split())
 
 
-def tells_size(text: str) -> bool:
-    """Whether a passage gives a measure."""
-    folded = fold(text)
-    return any(unit in folded for unit in ("centimet", "metre", "meter", "metro", " tall", " de alto", "de altura"))
+def tells(topic: str, text: str) -> bool:
+    """Whether a passage gives a measure of this kind, whatever its topic is called."""
+    return topic in MEASURES and MEASURES[topic].search(fold(text)) is not None
+
+
+# What a passage about a measure names; without one, a question for the measure has no answer.
+MEASURES = {
+    "size": re.compile(r"\b(?:centimet|millimet|met(?:re|er|ro)s?\b|inch|feet\b|tall\b|de alto\b|de altura\b)"),
+    "weight": re.compile(r"\b(?:kilo|gram(?:s|o|os|mes)?\b|pounds?\b|tonnes?\b|toneladas?\b)"),
+}
 
 
 def _compiled(rows: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
@@ -39,6 +45,7 @@ def _compiled(rows: tuple[tuple[str, str], ...]) -> tuple[tuple[str, re.Pattern[
 _MADE_EN = r"(?:made|make|paint(?:ed)?|create[d]?|craft(?:ed)?|built|build|produce[d]?|design(?:ed)?|threw|decorat\w+|draw|drew|sign(?:ed)?|did)"
 _TOPICS = {
     "en": _compiled((
+        ("weight", r"\bhow (?:heavy|light)\b|\bweigh(?:s|t)?\b"),
         ("size", r"\bhow (?:big|tall|high|large|wide)\b(?!.*\b(?:he|she|they)\b)|\bsize\b|\bheight\b"),
         ("maker", rf"\bwho(?:s| is| was| were)? (?:\w+ ){{0,2}}{_MADE_EN}\b|\bwho (?:{_MADE_EN})|\bartist|\bpotter\b|\bpainter\b|\bmaker\b|\bby whom\b|\bwhose work\b|\bwho is it by\b"),
         ("date", r"\bhow old\b|\b(?:is|are) (?:it|this|that|they) (?:really |very |so )?(?:old|ancient)\b|\bwhen\b.*\b(?:made|from|painted|created|date|built|born)\b|\bwhat (?:year|century|period|date|age)\b|\bhow long ago\b|\bhow ancient\b|\bage of\b|\bwhen is (?:it|this)\b"),
@@ -58,6 +65,7 @@ _TOPICS = {
         ("what", r"\bwhat (?:is|s|are) (?:this|it|that|these|the)\b|\btell me\b|\babout (?:this|it|the)\b|\bdescribe\b|\bwhat am i\b|\bexplain\b|\bwhat kind\b|\bwhat type\b"),
     )),
     "es": _compiled((
+        ("weight", r"\bcuanto pesan?\b|\bpesad[oa]s?\b|\bpesos?\b"),
         ("size", r"\b(?:que tan|como de) (?:grande|alto|alta)\b|\bcuanto mide\b|\baltura\b|\btamano\b|\bmide\b"),
         ("maker", r"\bquien(?:es)?\b.*\b(?:hizo|hicieron|pinto|pintaron|creo|fabrico|firmo|decoro|autor)\b|\bautora?\b|\bartista\b|\balfarer\w+|\bceramist\w+|\bpintor\w*"),
         ("date", r"\b(?:cuantos|que) (?:anos|siglos|ano|siglo)\b|\bcuando\b|\bque (?:ano|siglo|epoca|fecha|edad|antiguedad)\b|\bhace cuanto\b|\bantigu[oa]\b|\bedad\b|\bvieja\b"),

@@ -11,11 +11,11 @@ from math import log
 
 from wayside.core.content import Exhibit, Pack, Passage
 from wayside.core.questions import content_words, fold, known_words, likeness, points, shape, stem, stems, without_label
-from wayside.core.spelling import Spelling
-from wayside.core.topics import cue_words, cues, tells_size, topics
+from wayside.core.spelling import Spelling, alike, pairs
+from wayside.core.topics import MEASURES, cue_words, cues, tells, topics
 from wayside.ports.passages import PassageIndex
 
-NAMED = 0.6  # likeness from which a question is taken to name an exhibit
+NAMED = 0.5  # likeness from which a question is taken to name an exhibit
 SURELY_NAMED = 0.9  # the same when another exhibit stands in front of the visitor
 LIKE_SUGGESTED = 0.72  # likeness to a suggested question that is evidence in itself
 COVERED = 0.5  # share of the question's own content that must be known
@@ -122,6 +122,11 @@ class PassageFinder:
         names = self._names.get((exhibit, language), frozenset())
         content = content_words(without_label(heard, language), language)
         wanted = topics(heard, language)
+        if named:
+            content = tuple(word for word in content if not self._misheard(word, exhibit, language))
+            if not wanted and not points(heard, language) and all(word in names for word in content):
+                # Only a name was said: begin with what it is.
+                return _first(facts)
         told = cues(language)
         own = [word for word in content if word not in names and word not in told]
         if not wanted:
@@ -142,6 +147,9 @@ class PassageFinder:
             suggested = sum(w for word, w in weight.items() if word in fact.asked) / total if total else 0.0
             like = max((likeness(asked, one) for one in fact.shapes), default=0.0)
             topic = _topic(fact, wanted)
+            if not topic and MEASURES.keys() & wanted:
+                # "How heavy?" is not answered by another heavy thing.
+                continue
             if not (topic > 0 or like >= LIKE_SUGGESTED or (own and holds >= COVERED * len(own))):
                 continue
             score = 1.4 * covered + 0.9 * suggested + 1.5 * like + topic
@@ -150,10 +158,14 @@ class PassageFinder:
             score -= 0.3 if fact.passage.topic == "what" and not topic else 0.0
             if best is None or score > best.score:
                 best = _Fit(fact.passage, score)
-        if best is None and named and all(word in names for word in content):
-            # Only a name was said: begin with what it is.
-            return _first(facts)
         return best
+
+    def _misheard(self, word: str, exhibit: str, language: str) -> bool:
+        """Whether a word that the exhibit does not know is one of its names, as a recogniser heard it."""
+        if word in self._known.get((exhibit, language), frozenset()):
+            return False
+        heard = pairs(word)
+        return any(alike(heard, pairs(name)) >= NAMED for name in self._names.get((exhibit, language), ()))
 
     def _anywhere(self, heard: str, language: str) -> Passage | None:
         """The best passage of the whole pack, when it holds most of what was asked."""
@@ -182,7 +194,7 @@ def _topic(fact: _Words, wanted: tuple[str, ...]) -> float:
     for rank, topic in enumerate(wanted):
         if topic == fact.passage.topic or topic in fact.topics:
             return 1.5 - 0.15 * rank
-    return 1.4 if "size" in wanted and tells_size(fact.passage.text) else 0.0
+    return 1.4 if any(tells(topic, fact.passage.text) for topic in wanted) else 0.0
 
 
 def _weight(word: str, facts: list[_Words]) -> float:

@@ -1,7 +1,7 @@
 """The pack's full-text index: passages by their words, exhibits by their names, however misheard.
 
 One FTS5 table a language, over stems (and porter on top for English). A question is cut into words and quoted: whatever
-syntax it holds is just words. Names are few, so their trigrams are compared in memory.
+syntax it holds is just words. Names are few, so their letter pairs are compared in memory.
 """
 
 import json
@@ -15,10 +15,11 @@ from pathlib import Path
 from wayside.core.content import Exhibit, Passage, Source
 from wayside.core.errors import WaysideError
 from wayside.core.questions import content_words, fold, known_words, label_number, short, stems
+from wayside.core.spelling import alike, pairs
 from wayside.ports.passages import Found, Named
 
 MAX_WORDS = 24
-LIKENESS = 0.55  # Dice coefficient of trigrams from which a word counts as a misheard name
+LIKENESS = 0.5  # of letter pairs, from which a word counts as a misheard name
 _OWN_NAME = 0.95  # a word of the title, or an alias of one word
 _PART_OF_NAME = 0.7  # a word out of a longer alias
 _SHORTEST_NAME = 4
@@ -59,7 +60,7 @@ class _Names:
     whole: tuple[tuple[str, str], ...]  # (" folded name ", exhibit)
     numbers: Mapping[str, str]  # label number → exhibit
     words: Mapping[str, tuple[str, float]]  # word → (exhibit, strength)
-    trigrams: Mapping[str, frozenset[str]]
+    pairs: Mapping[str, frozenset[str]]
     ordinary: frozenset[str]  # words that are never a misheard name
 
 
@@ -132,10 +133,10 @@ class SqlitePassageIndex:
             if heard in names.words:
                 note(*names.words[heard])
             elif len(heard) > _SHORTEST_NAME and heard not in names.ordinary:
-                pieces = _trigrams(heard)
-                for word, trigrams in names.trigrams.items():
+                pieces = pairs(heard)
+                for word, own in names.pairs.items():
                     exhibit, strength = names.words[word]
-                    note(exhibit, strength * 2 * len(pieces & trigrams) / (len(pieces) + len(trigrams)))
+                    note(exhibit, strength * alike(pieces, own))
         return tuple(Named(exhibit, likeness) for exhibit, likeness in sorted(best.items(), key=lambda i: -i[1]))
 
     def close(self) -> None:
@@ -202,15 +203,10 @@ def _names(names: Sequence[tuple[str, str, str, bool]], language: str, spoken: s
         whole=tuple((f" {name} ", exhibit) for exhibit, name, _, _ in names if name),
         numbers={number: exhibit for exhibit, _, number, _ in names},
         words=words,
-        trigrams={word: _trigrams(word) for word in words if len(word) > _SHORTEST_NAME},
+        pairs={word: pairs(word) for word in words if len(word) > _SHORTEST_NAME},
         ordinary=frozenset(spoken | known_words(language)),
     )
 
 
 def _table(language: str) -> str:
     return "words_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in language.lower())
-
-
-def _trigrams(word: str) -> frozenset[str]:
-    padded = f"^{word}$"
-    return frozenset(padded[n : n + 3] for n in range(len(padded) - 2))

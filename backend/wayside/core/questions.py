@@ -72,6 +72,12 @@ def points(question: str, language: str) -> bool:
     return any(word in here for word in fold(question).split())
 
 
+def inquires(question: str, language: str) -> bool:
+    """True when a question wants a reason, a way, a person, a place or a time: more than "tell me about …"."""
+    wants = _INQUIRING.get(short(language))
+    return wants is not None and wants.search(fold(question)) is not None
+
+
 def label_number(question: str, language: str) -> str | None:
     """The label number a question names ("number three", "el 3"), or None."""
     key = short(language)
@@ -108,8 +114,9 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _same(groups: dict[str, str], language: str) -> dict[str, str]:
-    return {form: stem(word, language) for word, forms in groups.items() for form in (word, *forms.split())}
+def _same(groups: dict[str, str]) -> dict[str, str]:
+    # The digit keeps a group apart from stems: "wine" loses its e and must not win.
+    return {form: f"{word}0" for word, forms in groups.items() for form in (word, *forms.split())}
 
 
 _PHRASES: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
@@ -130,7 +137,7 @@ _ENDINGS: dict[str, tuple[str, ...]] = {
 _SAME: dict[str, dict[str, str]] = {}
 _SAME["en"] = _same(
     {
-        "broken": "break broke breaks smash smashed shattered",
+        "broken": "break broke breaks smash smashed shattered damage damaged damages",
         "stolen": "steal stole thief thieves took taken robbed looted",
         "repair": "glue glued mend mended restored restore fix fixed",
         "winner": "win won wins winning score scores points ahead leading",
@@ -151,8 +158,7 @@ _SAME["en"] = _same(
         "dead": "died dies die death killed",
         "returned": "return returns",
         "stand": "stands stood standing",
-    },
-    "en",
+    }
 )
 _SAME["es"] = _same(
     {
@@ -168,14 +174,13 @@ _SAME["es"] = _same(
         "escrito": "inscripcion inscripciones escribe escritura escrita pone",
         "guerrero": "soldado soldados guerreros ejercito ejercitos",
         "vid": "planta plantas vides",
-        "juego": "juegos ajedrez juega juegan jugar jugaban jugando",
+        "juego": "juegos partida partidas ajedrez juega juegan jugar jugaban jugando",
         "figura": "figuras munecos muneco munequitos personas gente",
         "serpiente": "serpientes culebra",
         "muerto": "muerta murio muere muertos",
         "cocinar": "cocinaba cocinaban cocina",
         "atras": "detras",
-    },
-    "es",
+    }
 )
 _ASKING = {
     "en": ("how many", "how old", "how big", "how tall", "how much", "what year", "what for"),
@@ -190,6 +195,10 @@ _LIGHT = {
 _HERE = {
     "en": _set("this that these those it its they them he she his her here"),
     "es": _set("este esta esto estos estas ese esa eso esos esas aqui ahi lo"),
+}
+_INQUIRING = {
+    "en": re.compile(r"\b(?:why|how|who|whose|where|when|did|does|is it|are they|was it)\b"),
+    "es": re.compile(r"\b(?:por que|para que|como|quien(?:es)?|donde|cuando|cuant[oa]s?)\b"),
 }
 _NUMERALS = {
     "en": (
@@ -215,7 +224,8 @@ _NUMBERED = {
 }
 STOP = {
     "en": _set(
-        "a an the between talk speak information info interested this that these those it its is are was were be been "
+        "a an the every each always never because before after since until during without through against "
+        "between talk speak information info interested this that these those it its is are was were be been "
         "being am do does did done have has had can could will would shall should may might must i me my we "
         "us our you your he him his she her they them their one ones and or but so if of in on at to from by "
         "for with about into over under up down out off as than then there here what which who whom whose "
@@ -229,16 +239,17 @@ STOP = {
         "whats hows whos wheres thats theyre gonna wanna "
     ),
     "es": _set(
-        "un una hablame hableme explicame expliqueme cuenta hablar informacion unos unas el la los las lo "
-        "este esta esto estos estas ese esa eso esos esas aquel aquella es son era eran fue fueron ser estar "
-        "estan estaba hay ha han he haber tiene tienen tenia puede puedo podria me mi te tu su sus se le les "
-        "nos yo usted ustedes ellos ellas y e o u pero si de del en a al por para con sin sobre entre desde "
-        "que quien quienes cual cuales cuando donde como cuanto cuanta cuantos cuantas porque favor dime "
-        "digame cuentame cuenteme sabe sabes saber quiero algo cosa cosas mas muy mucho muchos algun alguna "
-        "otro otra hola bueno guia museo pieza objeto obra arte vasija vasijas vaso vasos jarron jarrones no "
-        "tipo hizo hace hacer hecho hecha antiguo antigua antiguedad encontro encontraron llama llamado "
-        "llamaba llamaban llaman llamada nombre usaba sirve ver muestra explica explique describe vale oye "
-        "gran realmente exactamente significa ahi aqui copa cuenco jarra jarro botella plato tinaja urna "
-        "recipiente tambien alguien nadie vez solo aun todavia verdad cierto va ir voy vamos tan hacia "
+        "un una asi cada siempre nunca antes despues durante hasta llamaban hablame hableme explicame "
+        "expliqueme cuenta hablar informacion unos unas el la los las lo este esta esto estos estas ese esa "
+        "eso esos esas aquel aquella es son era eran fue fueron ser estar estan estaba hay ha han he haber "
+        "tiene tienen tenia puede puedo podria me mi te tu su sus se le les nos yo usted ustedes ellos ellas "
+        "y e o u pero si de del en a al por para con sin sobre entre desde que quien quienes cual cuales "
+        "cuando donde como cuanto cuanta cuantos cuantas porque favor dime digame cuentame cuenteme sabe "
+        "sabes saber quiero algo cosa cosas mas muy mucho muchos algun alguna otro otra hola bueno guia museo "
+        "pieza objeto obra arte vasija vasijas vaso vasos jarron jarrones no tipo hizo hace hacer hecho hecha "
+        "antiguo antigua antiguedad encontro encontraron llama llamado llamaba llaman llamada nombre usaba "
+        "sirve ver muestra explica explique describe vale oye gran realmente exactamente significa ahi aqui "
+        "copa cuenco jarra jarro botella plato tinaja urna recipiente tambien alguien nadie vez solo aun "
+        "todavia verdad cierto va ir voy vamos tan hacia "
     ),
 }

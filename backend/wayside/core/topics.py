@@ -21,9 +21,14 @@ def cues(language: str) -> frozenset[str]:
     return _CUES.get(short(language), frozenset())
 
 
+def fillers(language: str) -> frozenset[str]:
+    """Stems of words that tell nothing, whatever is asked."""
+    return _FILL.get(short(language), frozenset())
+
+
 def cue_words(language: str) -> frozenset[str]:
     """The same words as they are written."""
-    return frozenset(_WORDS.get(short(language), "").split())
+    return frozenset(f"{_WORDS.get(short(language), '')} {_FILLERS.get(short(language), '')}".split())
 
 
 def tells(topic: str, text: str) -> bool:
@@ -55,6 +60,7 @@ _TOPICS = {
         ("today", r"\bwhere (?:is|are|s|can|could|do)\b.*\b(?:now|today|see|kept|real|original|live|lives)\b|\b(?:which|what) (?:museum|city)\b|\bwhere is (?:it|this|the (?:vase|pot|amphora|cup|vessel|real one|original))$|\bkept (?:now|today)\b|\bowns?\b"),
         ("scene", r"\bwhat (?:does|do|is|are|s)\b.*\b(?:show|showing|happening|depict|depicted|represent|doing|going on|picture|pictures|scene|painted on|drawn on)\b|\bwho (?:are|is|s|was|were) (?:the|those|these|that|this|on|in|he|she|they)\b|\bwhose (?:face|head|portrait)\b|\bscene\b|\bfigures\b|^(?:is|are) (?:that|those|this|these) (?:a |an |the |supposed to be |meant to be )|\b(?:supposed|meant) to be\b|\bwhat can (?:i|we|you) see\b"),
         ("story", r"\bstory\b|\bstories\b|\blegend\b|\bmyth\b|\bwhat happened\b|\bhistory\b"),
+        ("scene", r"\bstor(?:y|ies)\b|\bmyth\b|\blegend\b"),
         ("name", r"\bwhy\b.*\b(?:called|name|named)\b|\bname\b|\bcalled\b"),
         ("name", r"^who (?:is|was|were) (?!this|that|these|those|he|she|they|it|the|winning)\w+(?: \w+)?$"),
         ("maker", r"^who (?:is|was|were) (?!this|that|these|those|he|she|they|it|the|winning)\w+(?: \w+)?$"),
@@ -75,9 +81,10 @@ _TOPICS = {
         ("today", r"\bdonde (?:esta|se encuentra|se guarda|puedo|podemos|se puede|se conserva|vive)\b.*\b(?:ahora|hoy|ver|verla|verlo|actualmente|original|conserva|guarda)\b|\bque museo\b|\ben que (?:museo|ciudad)\b|\bdonde (?:esta|se guarda|se conserva|se encuentra)(?: (?:hoy|ahora|esta|la (?:pieza|vasija|anfora|copa)|el (?:vaso|original|jarron)))*$|\bhoy en dia\b"),
         ("scene", r"\bde quien(?:es)? (?:es|son)\b|\bquien(?:es)? (?:es|son|era|eran) (?:el|la|los|las|ese|esa|este|esta|esos|esas|estos|estas)\b|^(?:eso|esto) (?:es|son)\b|\bque (?:muestra|representa|se ve|vemos|pasa|ocurre|hay (?:pintado|dibujado)|estan haciendo|hacen|aparece)\b|\bquien(?:es)? (?:son|es|aparecen|sale|salen)\b|\bescena\b|\bfiguras\b|\bdibujos?\b"),
         ("story", r"\bhistoria\b|\bleyenda\b|\bmito\b|\bque paso\b|\bcuento\b"),
-        ("name", r"\bpor que se llama\b|\bnombre\b|\bse llama\b"),
-        ("name", r"^quien (?:es|era|fue) (?!el|la|ese|esa|este|esta)\w+$"),
-        ("maker", r"^quien (?:es|era|fue) (?!el|la|ese|esa|este|esta)\w+$"),
+        ("scene", r"\bhistorias?\b|\bmito\b|\bleyenda\b"),
+        ("name", r"\bpor que se llaman?\b|\bnombre\b|\bse llama\b"),
+        ("name", r"^quien (?:es|era|fue) (?!el|la|ese|esa|este|esta)\w+(?: \w+)?$"),
+        ("maker", r"^quien (?:es|era|fue) (?!el|la|ese|esa|este|esta)\w+(?: \w+)?$"),
         ("back", r"\botro lado\b|\bparte de atras\b|\botra cara\b|\breverso\b|\bdetras\b"),
         ("broken", r"\bromp\w+|\brot[oa]\b|\bdestroz\w+|\bdano\w*"),
         ("repair", r"\brepar\w+|\brestaur\w+|\bpeg(?:o|aron|ar)\b"),
@@ -103,4 +110,10 @@ _WORDS = {
     "reverso detras viene procede pintado pintada pintados pintaron primera vez sitio lugar famosa famoso "
     "importante especial dos tres ambos verdad tan pequeno pequena falta lleva",
 }
+# Words that tell nothing, whatever is asked.
+_FILLERS = {
+    "en": "better best little two three both round first bit bits lot day give given important famous interesting special paint painted drawn drawing picture pictures supposed",
+    "es": "dos tres ambos tan pequeno pequena falta lleva llevan vez importante famosa famoso especial hoy primera primer pinta pintado pintada pintados pintadas dibujo dibujos",
+}
 _CUES = {language: frozenset(stems(words, language)) for language, words in _WORDS.items()}
+_FILL = {language: frozenset(stems(words, language)) for language, words in _FILLERS.items()}

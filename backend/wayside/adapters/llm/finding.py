@@ -10,15 +10,26 @@ from functools import partial
 from math import log
 
 from wayside.core.content import Exhibit, Pack, Passage
-from wayside.core.questions import content_words, fold, known_words, likeness, points, shape, stem, stems, without_label
+from wayside.core.questions import (
+    content_words,
+    fold,
+    inquires,
+    known_words,
+    likeness,
+    points,
+    shape,
+    stem,
+    stems,
+    without_label,
+)
 from wayside.core.spelling import Spelling, alike, pairs
-from wayside.core.topics import MEASURES, cue_words, cues, tells, topics
+from wayside.core.topics import MEASURES, cue_words, cues, fillers, tells, topics
 from wayside.ports.passages import PassageIndex
 
 NAMED = 0.5  # likeness from which a question is taken to name an exhibit
 SURELY_NAMED = 0.9  # the same when another exhibit stands in front of the visitor
 LIKE_SUGGESTED = 0.72  # likeness to a suggested question that is evidence in itself
-COVERED = 0.5  # share of the question's own content that must be known
+COVERED = 0.5  # share of the question's own words that must be known, or exceeded by one passage
 COVERED_ALONE = 0.7  # the same when no exhibit is known
 ELSEWHERE = 4  # exhibits looked at when none is known
 
@@ -29,10 +40,15 @@ class _Words:
 
     passage: Passage
     all: frozenset[str]
+    text: frozenset[str]
     asked: frozenset[str]
     shapes: tuple[dict[str, float], ...]
     topic: str  # stem of its topic's name
     topics: frozenset[str]  # topics that its suggested questions ask for
+
+    def holds(self, word: str) -> float:
+        """1 for a word of its own, less for one that only describes the picture."""
+        return 1.0 if word in self.text else 0.5 if word in self.all else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,33 +140,37 @@ class PassageFinder:
         wanted = topics(heard, language)
         if named:
             content = tuple(word for word in content if not self._misheard(word, exhibit, language))
-            if not wanted and not points(heard, language) and all(word in names for word in content):
+            bare = not wanted and not points(heard, language) and not inquires(heard, language)
+            if bare and all(word in names for word in content):
                 # Only a name was said: begin with what it is.
                 return _first(facts)
         told = cues(language)
         own = [word for word in content if word not in names and word not in told]
         if not wanted:
             # Then nothing explains words like "tall", and at the golden cup "gold" is all there is to go by.
-            own = [word for word in content if word not in names] or list(content)
+            idle = fillers(language)
+            own = [word for word in content if word not in names and word not in idle] or list(content)
         weight = {word: _weight(word, facts) for word in own}
         total = sum(weight.values())
         known = sum(1 for word in own if word in names or any(word in fact.all for fact in facts))
         if own and known < COVERED * len(own):
             return None
+        # With an unknown word among them, half of the words are no evidence.
+        needed = COVERED * len(own) + (0.1 if known < len(own) else 0.0)
         asked = shape(heard, language)
         ranks = {found.passage.id: found.score for found in self._index.search(heard, language, exhibit, len(facts))}
         most = max(ranks.values(), default=0.0) or 1.0
         best: _Fit | None = None
         for fact in facts:
             holds = sum(1 for word in own if word in fact.all)
-            covered = sum(w for word, w in weight.items() if word in fact.all) / total if total else 0.0
+            covered = sum(w * fact.holds(word) for word, w in weight.items()) / total if total else 0.0
             suggested = sum(w for word, w in weight.items() if word in fact.asked) / total if total else 0.0
             like = max((likeness(asked, one) for one in fact.shapes), default=0.0)
-            topic = _topic(fact, wanted)
+            topic = _topic(fact, wanted, alone=not own)
             if not topic and MEASURES.keys() & wanted:
                 # "How heavy?" is not answered by another heavy thing.
                 continue
-            if not (topic > 0 or like >= LIKE_SUGGESTED or (own and holds >= COVERED * len(own))):
+            if not (topic > 0 or like >= LIKE_SUGGESTED or (own and holds >= needed)):
                 continue
             score = 1.4 * covered + 0.9 * suggested + 1.5 * like + topic
             score += 0.7 if fact.topic in own else 0.0
@@ -181,8 +201,8 @@ class PassageFinder:
                 continue
             words = next(w for w in self._words[place, language] if w.passage.id == fit.passage.id)
             names = self._names[place, language]
-            # One common word says nothing about where it belongs, unless a suggested question has it.
-            if len(own) < 2 and not any(word in words.asked for word in own):
+            # Words shared by chance say nothing about where a question belongs; those of a suggested question do.
+            if not any(word in words.asked for word in own):
                 continue
             covered = sum(1 for word in own if word in words.all or word in names) / len(own)
             if covered >= COVERED_ALONE and (best is None or fit.score + covered > best.score):
@@ -190,8 +210,11 @@ class PassageFinder:
         return best.passage if best else None
 
 
-def _topic(fact: _Words, wanted: tuple[str, ...]) -> float:
+def _topic(fact: _Words, wanted: tuple[str, ...], *, alone: bool) -> float:
     for rank, topic in enumerate(wanted):
+        if topic == "what" and not alone:
+            # "What are the patterns …?" is a question about patterns.
+            continue
         if topic == fact.passage.topic or topic in fact.topics:
             return 1.5 - 0.15 * rank
     return 1.4 if any(tells(topic, fact.passage.text) for topic in wanted) else 0.0
@@ -213,9 +236,11 @@ def _of(passage: Passage, exhibit: Exhibit) -> _Words:
     asked = frozenset(stems(" ".join(questions), language))
     # The alternative text tells what people see, in their words.
     seen = exhibit.alt.get(language, "") if passage.topic == "scene" else ""
+    text = asked | frozenset(stems(f"{passage.text} {passage.topic}", language))
     return _Words(
         passage,
-        asked | frozenset(stems(f"{passage.text} {passage.topic} {seen}", language)),
+        text | frozenset(stems(seen, language)),
+        text,
         asked,
         tuple(shape(text, language) for text in questions),
         stem(passage.topic, language),

@@ -26,10 +26,11 @@ from wayside.ports.passages import PassageIndex
 from wayside.ports.speech_to_text import SpeechToText
 from wayside.ports.text_to_speech import TextToSpeech
 from wayside.ports.voice_activity import VoiceActivity
+from wayside.releases.build import build_pack
 from wayside.releases.load import load_pack
 from wayside.runtime.kiosk import KioskSettings
 from wayside.runtime.visit import Generations, Parts
-from wayside.stores.sqlite.passages import SqlitePassageIndex
+from wayside.stores.sqlite.passages import SqlitePassageIndex, build_index
 from wayside.wire.site import Site, read_settings, read_site
 
 T = TypeVar("T")
@@ -134,8 +135,22 @@ class Speech:
 
 
 def content(place: Place) -> Content:
-    """Load the built pack; raises `pack.*` with what to do."""
+    """Load the built pack; raises `pack.*` with what to do.
+
+    Where no pack is named, the sample pack is built first, without recordings (some seconds, once a version). Call it
+    outside an event loop.
+    """
     folder = place.pack_folder
+    try:
+        return _load(folder)
+    except WaysideError:
+        if place.pack is not None:
+            raise
+    asyncio.run(build_pack(sample_source(), folder, build_index, open_index=SqlitePassageIndex))
+    return _load(folder)
+
+
+def _load(folder: Path) -> Content:
     return Content(load_pack(folder), SqlitePassageIndex(folder / "index.sqlite"), folder / "fallback")
 
 

@@ -23,7 +23,7 @@ async def doctor(place: wiring.Place, *, measure: bool) -> dict[str, Any]:
     report: dict[str, Any] = {
         "version": wiring.version(),
         "configuration": problems or ["in order"],
-        "pack": _pack(place),
+        "pack": await _pack(place),
         "page": "built" if (wiring.STATIC / "index.html").is_file() else "not built: run `make page`",
         "programs": {name: shutil.which(name) or _PROGRAMS[name] for name in _PROGRAMS},
         "models": _models(place),
@@ -61,9 +61,9 @@ def doctor_lines(report: dict[str, Any]) -> list[str]:
 _PROGRAMS = {"espeak-ng": "missing: apt install espeak-ng"}
 
 
-def _pack(place: wiring.Place) -> dict[str, Any]:
+async def _pack(place: wiring.Place) -> dict[str, Any]:
     try:
-        loaded = wiring.content(place)
+        loaded = await asyncio.to_thread(wiring.content, place)
     except WaysideError as error:
         return {"ok": False, "what": f"{error.message} {error.remedy}"}
     loaded.index.close()

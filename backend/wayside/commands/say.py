@@ -34,7 +34,7 @@ async def say(
     configure(verbose=place.verbose)
     wiring.no_core_dumps()
     spoken = _recording(question)
-    loaded = wiring.content(place)
+    loaded = await asyncio.to_thread(wiring.content, place)
     if language not in loaded.pack.languages:
         known = ", ".join(loaded.pack.languages)
         raise WaysideError("say.language", f"The pack has no {language!r}.", remedy=f"Choose one of: {known}.")

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wayside.adapters.llm.curator import Curator
@@ -21,6 +22,7 @@ from wayside.core.runs.events import (
 from wayside.ports.language_model import DialogueContext, HistoryItem
 from wayside.releases.check import Report, check_pack
 from wayside.stores.sqlite.passages import SqlitePassageIndex, build_index
+from wayside.wire.pack import QuestionCase
 
 POTTERY = Path(__file__).parents[2] / "assets" / "packs" / "pottery"
 CHARS_PER_SECOND = 15
@@ -301,6 +303,15 @@ async def test_question_set_is_answered_well_also_as_a_recogniser_hears_it(curat
     for one in heard:
         assert one.right >= 0.85, str(one)
         assert one.wrong <= 0.03, str(one)
+
+
+async def test_questions_nobody_prepared_are_answered_or_refused(curator: Curator) -> None:
+    text = (Path(__file__).parent / "paraphrases.yaml").read_text(encoding="utf-8")
+    cases = [QuestionCase(**case) for case in yaml.safe_load(text)]
+    found = await evaluate(curator, cases)
+
+    assert found.right >= 0.93, str(found)
+    assert found.wrong <= 0.04, str(found)
 
 
 async def test_evaluation_tells_which_questions_failed_and_how(curator: Curator, report: Report) -> None:

@@ -180,6 +180,7 @@ _SAME["es"] = _same(
         "muerto": "muerta murio muere muertos",
         "cocinar": "cocinaba cocinaban cocina",
         "atras": "detras",
+        "sostiene": "sostener mantiene mantener cae caer caerse",
     }
 )
 _ASKING = {

@@ -13,11 +13,14 @@ SHORTEST = 4
 class Spelling:
     """Known words, and the nearest of them to an unknown one. Words are folded: lower case, no accents.
 
-    Words with the same `stem` count as one when they are equally near.
+    Words with the same `stem` count as one when they are equally near; `common` words come before all others.
     """
 
-    def __init__(self, words: Iterable[str], stem: Callable[[str], str] = str) -> None:
-        self._known = frozenset(words)
+    def __init__(
+        self, words: Iterable[str], stem: Callable[[str], str] = str, common: frozenset[str] = frozenset()
+    ) -> None:
+        self._known = common.union(words)
+        self._common = common
         self._stem = stem
         self._near: dict[str, set[str]] = {}
         for word in self._known:
@@ -41,6 +44,7 @@ class Spelling:
         # Swapped letters are the likeliest slip; a wrong first letter ("weather", "feather") is another word.
         found = [known for known in found if known[0] == word[0] or sorted(known) == sorted(word)]
         found = [known for known in found if sorted(known) == sorted(word)] or found
+        found = [known for known in found if known in self._common] or found
         found = [known for known in found if self._stem(known) in likely] or found
         return found[0] if len({self._stem(known) for known in found}) == 1 else word
 

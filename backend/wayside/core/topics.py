@@ -52,13 +52,15 @@ _TOPICS = {
     "en": _compiled((
         ("weight", r"\bhow (?:heavy|light)\b|\bweigh(?:s|t)?\b"),
         ("size", r"\bhow (?:big|tall|high|large|wide)\b(?!.*\b(?:he|she|they)\b)|\bsize\b|\bheight\b"),
-        ("maker", rf"\bwho(?:s| is| was| were)? (?:\w+ ){{0,2}}{_MADE_EN}\b|\bwho (?:{_MADE_EN})|\bartist|\bpotter\b|\bpainter\b|\bmaker\b|\bby whom\b|\bwhose work\b|\bwho is it by\b"),
-        ("date", r"\bhow old\b|\b(?:is|are) (?:it|this|that|they) (?:really |very |so )?(?:old|ancient)\b|\bwhen\b.*\b(?:made|from|painted|created|date|built|born)\b|\bwhat (?:year|century|period|date|age)\b|\bhow long ago\b|\bhow ancient\b|\bage of\b|\bwhen is (?:it|this)\b"),
+        ("maker", rf"\bwho(?:s| is| was| were)? (?:\w+ ){{0,2}}{_MADE_EN}\b|\bwho (?:{_MADE_EN})|\b(?:who|which|what|know|name of|name|named?)\b.{{0,24}}\b(?:artist|potter|painter|maker|carver|craftsm[ae]n)s?\b(?! (?:look|like|eat|wear|live))|^(?:the )?(?:artist|potter|painter|maker)s?$|\bby whom\b|\bwhose work\b|\bwho is it by\b"),
+        ("date", r"\bhow old\b|\bhow many (?:years|centuries|decades)\b|^when (?:did|was|were|is|do)\b|\bcentur(?:y|ies)\b|\b(?:is|are) (?:it|this|that|they) (?:really |very |so )?(?:old|ancient)\b|\bwhen\b.*\b(?:made|from|painted|created|date|built|born)\b|\bwhat (?:year|century|period|date|age)\b|\bhow long ago\b|\bhow ancient\b|\bage of\b|\bwhen is (?:it|this)\b"),
         ("made", r"\bhow (?:was|were|is|are|did|do|does|could|can)\b.*\b(?:made|make|done|do|fired|painted|create|created|get|shaped|built)\b|\bmade (?:of|from|out)\b|\bmaterial|\btechnique|\bwhat (?:is|are|was|s) (?:it|this|that|they) made\b|\bkind of clay\b"),
         ("use", r"\bwhat (?:is|was|s|are|were)\b.*\bfor\b|\bused?\b|\bpurpose\b|\bfunction\b|\bwhat did\b.*\b(?:do|keep|put|store|drink|hold)\b|\bwhy (?:was|did)\b.*\bmade?\b|\b(?:inside|hold|contain|store|drink)\b"),
-        ("found", r"\b(?:found|discovered?|dug?|dig|unearthed|excavated)\b|\bwhere (?:does|did|do)\b.*\bcome\b|\bwhere (?:is|was|s|are)\b.*\bfrom\b"),
+        ("found", r"\b(?:found|discover(?:ed)?|dug?|dig|unearth(?:ed)?|excavated?)\b|\b(?:where|who|when|how)\b.*\bf[io]u?nd\b|\b(?:which|what) (?:country|place)\b|\bwhere (?:does|did|do)\b.*\bcome\b|\bwhere (?:is|was|s|are)\b.*\bfrom\b"),
         ("today", r"\bwhere (?:is|are|s|can|could|do)\b.*\b(?:now|today|see|kept|real|original|live|lives)\b|\b(?:which|what) (?:museum|city)\b|\bwhere is (?:it|this|the (?:vase|pot|amphora|cup|vessel|real one|original))$|\bkept (?:now|today)\b|\bowns?\b"),
-        ("scene", r"\bwhat (?:does|do|is|are|s)\b.*\b(?:show|showing|happening|depict|depicted|represent|doing|going on|picture|pictures|scene|painted on|drawn on)\b|\bwho (?:are|is|s|was|were) (?:the|those|these|that|this|on|in|he|she|they)\b|\bwhose (?:face|head|portrait)\b|\bscene\b|\bfigures\b|^(?:is|are) (?:that|those|this|these) (?:a |an |the |supposed to be |meant to be )|\b(?:supposed|meant) to be\b|\bwhat can (?:i|we|you) see\b"),
+        ("scene", r"\bwhat (?:does|do|is|are|s)\b.*\b(?:show|showing|happening|depict|depicted|represent|doing|going on|picture|pictures|scene|painted on|drawn on)\b|\bwho (?:are|is|s|was|were) (?:the|those|these|that|this|on|in|he|she|they)\b|\bwhose (?:face|head|portrait)\b|\bscene\b|\bfigures\b|\bare there (?:any )?\w+ on\b|^(?:is|are) (?:that|those|this|these) (?:a |an |the |supposed to be |meant to be )|\b(?:supposed|meant) to be\b|\bwhat can (?:i|we|you) see\b"),
+        ("look", r"\b(?:where|what) (?:should|do|can|could) (?:i|we) look\b|\blook (?:for|closely)\b"),
+        ("detail", r"\b(?:where|what) (?:should|do|can|could) (?:i|we) look\b|\blook (?:for|closely)\b|\bdetails?\b"),
         ("story", r"\bstory\b|\bstories\b|\blegend\b|\bmyth\b|\bwhat happened\b|\bhistory\b"),
         ("scene", r"\bstor(?:y|ies)\b|\bmyth\b|\blegend\b"),
         ("name", r"\bwhy\b.*\b(?:called|name|named)\b|\bname\b|\bcalled\b"),
@@ -73,13 +75,15 @@ _TOPICS = {
     "es": _compiled((
         ("weight", r"\bcuanto pesan?\b|\bpesad[oa]s?\b|\bpesos?\b"),
         ("size", r"\b(?:que tan|como de) (?:grande|alto|alta)\b|\bcuanto mide\b|\baltura\b|\btamano\b|\bmide\b"),
-        ("maker", r"\bquien(?:es)?\b.*\b(?:hizo|hicieron|pinto|pintaron|creo|fabrico|firmo|decoro|autor)\b|\bautora?\b|\bartista\b|\balfarer\w+|\bceramist\w+|\bpintor\w*"),
+        ("maker", r"\bquien(?:es)?\b.*\b(?:hizo|hicieron|pinto|pintaron|creo|fabrico|firmo|decoro|autor)\b|\b(?:quien(?:es)?|que|nombre|se llama\w*|conoce\w*|sabe\w*)\b.{0,24}\b(?:autora?|artistas?|alfarer\w+|ceramist\w+|pintor\w*)\b"),
         ("date", r"\b(?:cuantos|que) (?:anos|siglos|ano|siglo)\b|\bcuando\b|\bque (?:ano|siglo|epoca|fecha|edad|antiguedad)\b|\bhace cuanto\b|\bantigu[oa]\b|\bedad\b|\bvieja\b"),
         ("made", r"\bcomo (?:se|lo|la|los|las|fue|fueron|esta)\b.*\b(?:hizo|hace|hicieron|hecho|hecha|fabric\w+|pint\w+|elabor\w+|consig\w+|coc\w+)\b|\bde que (?:esta|material|es|estan)\b|\bmaterial\b|\btecnica\b|\bhech[oa]s? (?:de|con)\b"),
         ("use", r"\bpara que\b|\busa(?:ban|ba|ron|n)?\b|\bservia\b|\bsirve\b|\busaba\w*|\buso\b|\butilizaba\w*|\bfuncion\b|\bguardaba\w*|\bdentro\b|\bbebia\w*"),
         ("found", r"\b(?:encontr\w+|descubr\w+|hallo|hallaron|hallazgo|excav\w+|aparecio|desenterr\w+)\b|\bde donde (?:viene|es|procede|vino|son)\b"),
         ("today", r"\bdonde (?:esta|se encuentra|se guarda|puedo|podemos|se puede|se conserva|vive)\b.*\b(?:ahora|hoy|ver|verla|verlo|actualmente|original|conserva|guarda)\b|\bque museo\b|\ben que (?:museo|ciudad)\b|\bdonde (?:esta|se guarda|se conserva|se encuentra)(?: (?:hoy|ahora|esta|la (?:pieza|vasija|anfora|copa)|el (?:vaso|original|jarron)))*$|\bhoy en dia\b"),
         ("scene", r"\bde quien(?:es)? (?:es|son)\b|\bquien(?:es)? (?:es|son|era|eran) (?:el|la|los|las|ese|esa|este|esta|esos|esas|estos|estas)\b|^(?:eso|esto) (?:es|son)\b|\bque (?:muestra|representa|se ve|vemos|pasa|ocurre|hay (?:pintado|dibujado)|estan haciendo|hacen|aparece)\b|\bquien(?:es)? (?:son|es|aparecen|sale|salen)\b|\bescena\b|\bfiguras\b|\bdibujos?\b"),
+        ("look", r"\ben que (?:me |nos )?fij\w+\b|\bque (?:debo|tengo que|hay que) mirar\b"),
+        ("detail", r"\ben que (?:me |nos )?fij\w+\b|\bque (?:debo|tengo que|hay que) mirar\b|\bdetalles?\b"),
         ("story", r"\bhistoria\b|\bleyenda\b|\bmito\b|\bque paso\b|\bcuento\b"),
         ("scene", r"\bhistorias?\b|\bmito\b|\bleyenda\b"),
         ("name", r"\bpor que se llaman?\b|\bnombre\b|\bse llama\b"),
@@ -95,8 +99,8 @@ _TOPICS = {
 
 
 _WORDS = {
-    "en": "artist potter painter maker author craftsman painted paint create created craft built build produce design "
-    "sign decorate year century period date age long ago ancient technique material clay fired purpose function "
+    "en": "artist artists potter potters painter painters maker makers author craftsman painted paint create created craft built build produce design "
+    "sign decorate year years century centuries decades period date age long ago ancient technique material clay fired purpose function "
     "store hold contain inside drink keep put discovered dig dug unearth excavate real original live lives city "
     "country kept own owner happening depict represent picture pictures doing scene figure figures men women man "
     "woman story legend myth happened history big tall high large wide size height side back behind "

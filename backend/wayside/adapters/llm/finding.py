@@ -75,7 +75,7 @@ class PassageFinder:
         }
         self._suggested = dict(_suggested(pack))
         self._spelling = {
-            language: Spelling(_vocabulary(pack, language), partial(stem, language=language))
+            language: Spelling(_vocabulary(pack, language), partial(stem, language=language), known_words(language))
             for language in pack.languages
         }
         self._known = {
@@ -269,7 +269,6 @@ def _suggested(pack: Pack) -> Iterable[tuple[tuple[str | None, str, str], str]]:
 
 
 def _vocabulary(pack: Pack, language: str) -> Iterable[str]:
-    yield from known_words(language)
     yield from cue_words(language)
     for passage in pack.passages:
         if passage.language == language:

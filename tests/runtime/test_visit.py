@@ -398,3 +398,15 @@ async def test_a_very_long_answer_is_bounded_and_still_delivered():
 
         assert ReplyState.FINISHED is s.answered[0].delivery.state
         assert 4000 >= len(s.answered[0].delivery.heard.text) > 3900
+
+
+@virtually
+async def test_a_final_that_never_comes_is_answered_from_the_interim_words_and_let_go():
+    async with scene(ScriptedSegment("too late", 100, ("Who made", "Who made it?"))) as s:
+        await ask(s, 1.2)
+        await s.until(lambda: s.answered)
+
+        assert "Who made it?" == s.answered[0].transcript
+        assert not any(task.get_name().startswith("segment.") for task in asyncio.all_tasks())
+        await asyncio.sleep(100)
+        assert ["Who made it?"] == [line.text for line in s.visit.snapshot().lines if line.role == "visitor"]

@@ -413,7 +413,12 @@ def _timer(state: Turns, at: float, timer: Timer) -> tuple[Turns, Commands]:
         case "endpoint" | "cap":
             return _close(state, at)
         case "final":
-            return _failed(state, at, state.closing.id) if state.closing else (state, ())
+            if state.closing is None:
+                return state, ()
+            late = state.closing.id
+            state, commands = _failed(state, at, late)
+            # The recogniser may still be at work on it; nothing waits for that any more.
+            return state, (DiscardSegment(late), *commands)
         case "hold":
             held_by = state.segment
             state, released = _release(state, at)

@@ -408,5 +408,5 @@ async def test_a_final_that_never_comes_is_answered_from_the_interim_words_and_l
 
         assert "Who made it?" == s.answered[0].transcript
         assert not any(task.get_name().startswith("segment.") for task in asyncio.all_tasks())
-        await asyncio.sleep(100)
+        await asyncio.sleep(20)
         assert ["Who made it?"] == [line.text for line in s.visit.snapshot().lines if line.role == "visitor"]

@@ -124,7 +124,10 @@ _PHRASES: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         (re.compile(r"\bg(?:ive|ave|iven|iving)(?: (?:it|them|this|that))? back\b"), "returned"),
         (re.compile(r"\b(?:fall|fell|tip|topple)s? over\b"), "stand"),
     ),
-    "es": ((re.compile(r"\bcuantos anos\b"), "edad"),),
+    "es": (
+        (re.compile(r"\bcuantos anos\b"), "edad"),
+        (re.compile(r"\b(?:otra cara|otro lado|parte de atras)\b"), "reverso"),
+    ),
 }
 _ENDINGS: dict[str, tuple[str, ...]] = {
     "en": ("ings", "ing", "ies", "ers", "ed", "es", "er", "s", "e"),

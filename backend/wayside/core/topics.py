@@ -57,8 +57,8 @@ _TOPICS = {
         ("made", r"\bhow (?:was|were|is|are|did|do|does|could|can)\b.*\b(?:made|make|done|do|fired|painted|create|created|get|shaped|built)\b|\bmade (?:of|from|out)\b|\bmaterial|\btechnique|\bwhat (?:is|are|was|s) (?:it|this|that|they) made\b|\bkind of clay\b"),
         ("use", r"\bwhat (?:is|was|s|are|were)\b.*\bfor\b|\bused?\b|\bpurpose\b|\bfunction\b|\bwhat did\b.*\b(?:do|keep|put|store|drink|hold)\b|\bwhy (?:was|did)\b.*\bmade?\b|\b(?:inside|hold|contain|store|drink)\b"),
         ("found", r"\b(?:found|discover(?:ed)?|dug?|dig|unearth(?:ed)?|excavated?)\b|\b(?:where|who|when|how)\b.*\bf[io]u?nd\b|\b(?:which|what) (?:country|place)\b|\bwhere (?:does|did|do)\b.*\bcome\b|\bwhere (?:is|was|s|are)\b.*\bfrom\b"),
-        ("today", r"\bwhere (?:is|are|s|can|could|do)\b.*\b(?:now|today|see|kept|real|original|live|lives)\b|\b(?:which|what) (?:museum|city)\b|\bwhere is (?:it|this|the (?:vase|pot|amphora|cup|vessel|real one|original))$|\bkept (?:now|today)\b|\bowns?\b"),
-        ("scene", r"\bwhat (?:does|do|is|are|s)\b.*\b(?:show|showing|happening|depict|depicted|represent|doing|going on|picture|pictures|scene|painted on|drawn on)\b|\bwho (?:are|is|s|was|were) (?:the|those|these|that|this|on|in|he|she|they)\b|\bwhose (?:face|head|portrait)\b|\bscene\b|\bfigures\b|\bare there (?:any )?\w+ on\b|^(?:is|are) (?:that|those|this|these) (?:a |an |the |supposed to be |meant to be )|\b(?:supposed|meant) to be\b|\bwhat can (?:i|we|you) see\b"),
+        ("today", r"\bwhere (?:is|are|s|can|could|do)\b.*\b(?:now|today|see|kept|real|original|live|lives)\b|\b(?:which|what) (?:museum|city)\b|\bwhere is (?:it|this|the (?:vase|pot|amphora|cup|vessel|real one|original))$|\bkept (?:now|today)\b|\bowns?\b|^is (?:it|this|the \w+) still\b"),
+        ("scene", r"\bwhat (?:does|do|is|are|s)\b.*\b(?:show|showing|happening|depict|depicted|represent|doing|going on|picture|pictures|scene|painted on|drawn on)\b|\bwho (?:are|is|s|was|were) (?:the|those|these|that|this|on|in|he|she|they)\b|\bwhose (?:face|head|portrait)\b|\bscene\b|\bfigures\b|\b(?:what|which) (?:pictures?|scenes?|images?)\b|\bare there (?:any )?\w+ on\b|^(?:is|are) (?:that|those|this|these) (?:a |an |the |supposed to be |meant to be )|\b(?:supposed|meant) to be\b|\bwhat can (?:i|we|you) see\b"),
         ("look", r"\b(?:where|what) (?:should|do|can|could) (?:i|we) look\b|\blook (?:for|closely)\b"),
         ("detail", r"\b(?:where|what) (?:should|do|can|could) (?:i|we) look\b|\blook (?:for|closely)\b|\bdetails?\b"),
         ("story", r"\bstory\b|\bstories\b|\blegend\b|\bmyth\b|\bwhat happened\b|\bhistory\b"),
@@ -80,7 +80,7 @@ _TOPICS = {
         ("made", r"\bcomo (?:se|lo|la|los|las|fue|fueron|esta)\b.*\b(?:hizo|hace|hicieron|hecho|hecha|fabric\w+|pint\w+|elabor\w+|consig\w+|coc\w+)\b|\bde que (?:esta|material|es|estan)\b|\bmaterial\b|\btecnica\b|\bhech[oa]s? (?:de|con)\b"),
         ("use", r"\bpara que\b|\busa(?:ban|ba|ron|n)?\b|\bservia\b|\bsirve\b|\busaba\w*|\buso\b|\butilizaba\w*|\bfuncion\b|\bguardaba\w*|\bdentro\b|\bbebia\w*"),
         ("found", r"\b(?:encontr\w+|descubr\w+|hallo|hallaron|hallazgo|excav\w+|aparecio|desenterr\w+)\b|\bde donde (?:viene|es|procede|vino|son)\b"),
-        ("today", r"\bdonde (?:esta|se encuentra|se guarda|puedo|podemos|se puede|se conserva|vive)\b.*\b(?:ahora|hoy|ver|verla|verlo|actualmente|original|conserva|guarda)\b|\bque museo\b|\ben que (?:museo|ciudad)\b|\bdonde (?:esta|se guarda|se conserva|se encuentra)(?: (?:hoy|ahora|esta|la (?:pieza|vasija|anfora|copa)|el (?:vaso|original|jarron)))*$|\bhoy en dia\b"),
+        ("today", r"\bdonde (?:esta|se encuentra|se guarda|puedo|podemos|se puede|se conserva|vive)\b.*\b(?:ahora|hoy|ver|verla|verlo|actualmente|original|conserva|guarda)\b|\bque museo\b|\ben que (?:museo|ciudad)\b|\bdonde (?:esta|se guarda|se conserva|se encuentra)(?: (?:hoy|ahora|esta|la (?:pieza|vasija|anfora|copa)|el (?:vaso|original|jarron)))*$|\bhoy en dia\b|\bsigue (?:en|estando)\b"),
         ("scene", r"\bde quien(?:es)? (?:es|son)\b|\bquien(?:es)? (?:es|son|era|eran) (?:el|la|los|las|ese|esa|este|esta|esos|esas|estos|estas)\b|^(?:eso|esto) (?:es|son)\b|\bque (?:muestra|representa|se ve|vemos|pasa|ocurre|hay (?:pintado|dibujado)|estan haciendo|hacen|aparece)\b|\bquien(?:es)? (?:son|es|aparecen|sale|salen)\b|\bescena\b|\bfiguras\b|\bdibujos?\b"),
         ("look", r"\ben que (?:me |nos )?fij\w+\b|\bque (?:debo|tengo que|hay que) mirar\b"),
         ("detail", r"\ben que (?:me |nos )?fij\w+\b|\bque (?:debo|tengo que|hay que) mirar\b|\bdetalles?\b"),
@@ -109,7 +109,7 @@ _WORDS = {
     "es": "artista alfarero alfarera pintor pintora autor autora ceramista pinto pintaron creo fabrico firmo decoro "
     "ano anos siglo siglos epoca fecha edad tiempo tecnica material barro arcilla funcion uso usaban utilizaba "
     "guardaba dentro bebia descubrio descubrieron hallo hallaron hallazgo excavo aparecio ciudad pais original "
-    "ahora hoy actualmente conserva guarda representa pasa ocurre haciendo hacen escena figuras dibujo dibujos "
+    "ahora hoy actualmente conserva guarda representa aparece aparecen muestran pasa ocurre haciendo hacen escena figuras dibujo dibujos "
     "hombres mujeres hombre mujer historia leyenda mito paso cuento grande alto alta mide altura tamano lado "
     "reverso detras viene procede pintado pintada pintados pintaron primera vez sitio lugar famosa famoso "
     "importante especial dos tres ambos verdad tan pequeno pequena falta lleva",

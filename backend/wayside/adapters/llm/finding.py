@@ -22,6 +22,7 @@ from wayside.core.questions import (
     stems,
     without_label,
 )
+from wayside.core.sentences import cut
 from wayside.core.spelling import Spelling, alike, pairs
 from wayside.core.topics import MEASURES, cue_words, cues, fillers, tells, topics
 from wayside.ports.passages import PassageIndex
@@ -31,6 +32,9 @@ SURELY_NAMED = 0.9  # the same when another exhibit stands in front of the visit
 LIKE_SUGGESTED = 0.72  # likeness to a suggested question that is evidence in itself
 COVERED = 0.5  # share of the question's own words that must be known, or exceeded by one passage
 COVERED_ALONE = 0.7  # the same when no exhibit is known
+TOPIC = 1.5  # what a topic weighs beside the question's own words
+DEFINITE_TOPIC = 2.1  # "how old is the stone vase" asks for the date, whatever else is said of stone
+DEFINITE = frozenset(["date", "maker", "found", "today"])
 ELSEWHERE = 4  # exhibits looked at when none is known
 
 
@@ -41,6 +45,7 @@ class _Words:
     passage: Passage
     all: frozenset[str]
     text: frozenset[str]
+    first: frozenset[str]  # its first sentence, which holds what it is about
     asked: frozenset[str]
     shapes: tuple[dict[str, float], ...]
     topic: str  # stem of its topic's name
@@ -173,6 +178,7 @@ class PassageFinder:
             if not (topic > 0 or like >= LIKE_SUGGESTED or (own and holds >= needed)):
                 continue
             score = 1.4 * covered + 0.9 * suggested + 1.5 * like + topic
+            score += 0.5 * sum(w for word, w in weight.items() if word in fact.first) / total if total else 0.0
             score += 0.7 if fact.topic in own else 0.0
             score += 0.4 * ranks.get(fact.passage.id, 0.0) / most
             score -= 0.3 if fact.passage.topic == "what" and not topic else 0.0
@@ -216,7 +222,7 @@ def _topic(fact: _Words, wanted: tuple[str, ...], *, alone: bool) -> float:
             # "What are the patterns …?" is a question about patterns.
             continue
         if topic == fact.passage.topic or topic in fact.topics:
-            return 1.5 - 0.15 * rank
+            return (DEFINITE_TOPIC if topic in DEFINITE and not rank else TOPIC) - 0.15 * rank
     return 1.4 if any(tells(topic, fact.passage.text) for topic in wanted) else 0.0
 
 
@@ -241,6 +247,7 @@ def _of(passage: Passage, exhibit: Exhibit) -> _Words:
         passage,
         text | frozenset(stems(seen, language)),
         text,
+        frozenset(stems(cut(passage.text, final=True)[0][0], language)),
         asked,
         tuple(shape(text, language) for text in questions),
         stem(passage.topic, language),

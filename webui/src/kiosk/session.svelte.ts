@@ -16,7 +16,7 @@ type Command = Extract<ClientFrame, { id: string }>;
 type Unnumbered<T> = T extends { id: string } ? Omit<T, "id"> : never;
 
 /** A lost connection shorter than this is not worth a change of screen. */
-const GRACE_MS = 700;
+const GRACE_MS = 300;
 /** Someone who touched within this time is still there when the guide returns. */
 const ENGAGED_MS = 60_000;
 const STATUS_EVERY_MS = 3000;

@@ -149,7 +149,7 @@ export interface Setting {
   name: "volume" | "silent";
   type: "setting";
   /**
-   * volume: dB, −20..+12; silent: 0 or 1 (replies are read, not spoken)
+   * volume: dB, −20..+12; silent: 0 or 1 (replies are read)
    */
   value: number;
 }
@@ -246,7 +246,7 @@ export interface Clear {
   type: "clear";
 }
 /**
- * "Still there?": reset comes in `ends_in_s`; None withdraws it.
+ * Still there? Reset comes in `ends_in_s` seconds; None withdraws it.
  */
 export interface Countdown {
   ends_in_s: number | null;
@@ -281,7 +281,7 @@ export interface Level {
   type: "level";
 }
 /**
- * A code the page words in the visitor's language: `not_understood`, `not_heard`, `degraded`, `paused`, …
+ * A code (`not_heard`, `stt_failed`, `answer_failed`, …) that the page words in the visitor's language.
  */
 export interface Notice {
   code: string;

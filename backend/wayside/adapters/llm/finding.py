@@ -166,6 +166,7 @@ class PassageFinder:
         ranks = {found.passage.id: found.score for found in self._index.search(heard, language, exhibit, len(facts))}
         most = max(ranks.values(), default=0.0) or 1.0
         best: _Fit | None = None
+        sure = False
         for fact in facts:
             holds = sum(1 for word in own if word in fact.all)
             covered = sum(w * fact.holds(word) for word, w in weight.items()) / total if total else 0.0
@@ -183,8 +184,10 @@ class PassageFinder:
             score += 0.4 * ranks.get(fact.passage.id, 0.0) / most
             score -= 0.3 if fact.passage.topic == "what" and not topic else 0.0
             if best is None or score > best.score:
-                best = _Fit(fact.passage, score)
-        return best
+                # One word in passing is chance.
+                firm = topic or like >= LIKE_SUGGESTED or holds > 1 or any(w in fact.asked | fact.first for w in own)
+                best, sure = _Fit(fact.passage, score), bool(firm)
+        return best if sure else None
 
     def _misheard(self, word: str, exhibit: str, language: str) -> bool:
         """Whether a word that the exhibit does not know is one of its names, as a recogniser heard it."""

@@ -26,20 +26,22 @@ class FileLink:
     """`AudioLink` between files.
 
     `source` is a path (see `read_audio`) or mono s16le at 16 kHz; after it the microphone is silent and `LinkEnded` is
-    told once. `out` gets mono s16le at `out_rate`: its sample n was rendered n/`out_rate` s after start. `clock` is
+    told once. With None the microphone stays open and `speak` feeds it. `out` gets mono s16le at `out_rate`: its sample
+    n was rendered n/`out_rate` s after start; `on_block` gets each rendered block too. `clock` is
     moved by this link in both modes. `settle` waits until nothing is left to do at this instant; give one when work
     happens outside the event loop.
     """
 
     def __init__(
         self,
-        source: Path | bytes,
+        source: Path | bytes | None,
         out: Path | None = None,
         *,
         mode: Literal["real", "virtual"] = "virtual",
         clock: ManualClock | None = None,
         out_rate: int = OUT_RATE,
         settle: Callable[[], Awaitable[None]] | None = None,
+        on_block: Callable[[bytes], None] | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self._source = source
@@ -47,11 +49,12 @@ class FileLink:
         self._out_file: BinaryIO | None = None
         self._out: wave.Wave_write | None = None
         self._mode = mode
+        self._on_block = on_block
         self._settle = settle or settle_loop
         self._link = FakeAudioLink(self.clock, out_rate=out_rate, resampler=resampler, on_block=self._write)
         self._timer: asyncio.TimerHandle | None = None
         self._next_at = 0.0
-        self._source_ended = False
+        self._source_ended = source is None
 
     @property
     def frames(self) -> AsyncIterator[CaptureFrame]:
@@ -68,7 +71,7 @@ class FileLink:
 
     async def start(self) -> None:
         """Raises what `read_audio` raises, and `WaysideError("audio.bad_file")` when `out` can't be written."""
-        self._link.speak(read_audio(self._source) if isinstance(self._source, Path) else self._source)
+        self._link.speak(read_audio(self._source) if isinstance(self._source, Path) else self._source or b"")
         if self._out_path is not None:
             self._out_file = _open_for_writing(self._out_path)
             self._out = wave.open(self._out_file, "wb")  # noqa: SIM115 (closed by `close`)
@@ -109,6 +112,10 @@ class FileLink:
     async def clear(self, generation: int) -> ClearAck:
         return await self._link.clear(generation)
 
+    def speak(self, pcm: bytes) -> None:
+        """Into the microphone, after what is already there: mono s16le at 16 kHz."""
+        self._link.speak(pcm)
+
     # --- virtual time ---
 
     async def advance(self, seconds: float) -> None:
@@ -142,6 +149,8 @@ class FileLink:
         self._timer = loop.call_at(self._next_at, self._real_tick)
 
     def _write(self, block: bytes) -> None:
+        if self._on_block is not None:
+            self._on_block(block)
         if self._out is not None:
             self._out.writeframesraw(block)
 

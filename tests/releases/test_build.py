@@ -98,7 +98,7 @@ async def test_broken_pack_leaves_the_earlier_build_alone(pack: Path, target: Pa
     with pytest.raises(PackRejected) as caught:
         await build_pack(pack, target, build_index)
 
-    assert caught.value.code == "pack.invalid"
+    assert caught.value.code == "pack.broken"
     assert "copper-kettle.en.md:2: title: is missing" in caught.value.remedy
     assert load_pack(target).release == before.release
     assert [p.name for p in target.parent.iterdir()] == ["kettles"]
@@ -153,7 +153,7 @@ async def test_progress_counts_up_to_the_end(pack: Path, target: Path) -> None:
         (lambda folder: (folder / "pack.json").write_text("{"), "pack.corrupt"),
         (lambda folder: (folder / "pack.json").write_text("[]"), "pack.corrupt"),
         (lambda folder: (folder / "pack.json").write_text('{"schema": 1}'), "pack.corrupt"),
-        (lambda folder: (folder / "pack.json").write_text('{"schema": 2}'), "pack.newer"),
+        (lambda folder: (folder / "pack.json").write_text('{"schema": 2}'), "pack.version"),
         (lambda folder: (folder / "index.sqlite").unlink(), "pack.missing"),
         (lambda folder: (folder / "index.sqlite").write_bytes(b"half"), "pack.corrupt"),
         (lambda folder: (folder / "fallback" / "media" / "copper-kettle.svg").unlink(), "pack.missing"),

@@ -1,9 +1,11 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from releases.packs import replace, write_exhibit, write_pack
+from wayside.ports.passages import Found
 from wayside.releases.check import Report, check_pack
 from wayside.releases.located import read_yaml
 from wayside.releases.problems import Problems
@@ -34,8 +36,8 @@ def test_sound_pack_has_no_errors_and_keeps_its_words(pack: Path) -> None:
     assert [case.expect for case in report.cases] == ["copper-kettle#maker", None]
 
 
-def test_sample_pack_has_no_errors() -> None:
-    assert str(check(POTTERY).errors) == "()"
+def test_sample_pack_has_neither_errors_nor_warnings() -> None:
+    assert str(check(POTTERY)) == ""
 
 
 def test_all_errors_of_all_files_are_told_at_once_with_their_lines(pack: Path) -> None:
@@ -99,15 +101,73 @@ def test_topic_twice_names_both_lines(pack: Path) -> None:
     )
 
 
-def test_text_too_long_to_say_is_an_error_and_a_long_first_sentence_a_warning(pack: Path) -> None:
-    replace(
-        pack / "exhibits" / "copper-kettle.en.md", "from Whitby.", "from Whitby " + "and from other places " * 40 + "."
-    )
+@pytest.mark.parametrize(
+    ("words", "problem", "is_error"),
+    [
+        ("from Whitby " + "and from elsewhere " * 4, "its first sentence is long (112 characters)", False),
+        ("from Whitby " + "and from elsewhere " * 6, "its first sentence is long (150 characters)", True),
+        ("from Whitby. " + "It is round. " * 30, "takes about 30 s to say", False),
+        ("from Whitby. " + "It is round. " * 105, "takes about 95 s to say", True),
+    ],
+)
+def test_what_takes_long_to_say_is_a_warning_and_what_takes_too_long_an_error(
+    pack: Path, words: str, problem: str, is_error: bool
+) -> None:
+    replace(pack / "exhibits" / "copper-kettle.en.md", "from Whitby.", f"{words.strip().removesuffix('.')}.")
 
     report = check(pack)
+    told_as_errors, told_as_warnings = str(report.errors), str(report.warnings)
 
-    assert "copper-kettle.en.md:16: what: takes about 63 s to say" in "\n".join(map(str, report.errors))
-    assert "its first sentence is long" in "\n".join(map(str, report.warnings))
+    assert problem in (told_as_errors if is_error else told_as_warnings)
+    assert bool(report.errors) == is_error
+
+
+def test_one_wrong_field_hides_no_other_problem_of_its_file(pack: Path) -> None:
+    replace(pack / "pack.yaml", "institution: Kettle House\n", "")
+    replace(pack / "pack.yaml", "en: You speak with an AI.", f"en: {'You speak with an AI. ' * 8}")
+    replace(pack / "pack.yaml", 'passage: "copper-kettle#date"', 'passage: "copper-kettle#price"')
+    replace(pack / "wordings.yaml", "en: [one help, two help]", "en: help")
+    replace(pack / "wordings.yaml", "danger:", "dangre:")
+    replace(pack / "questions.yaml", "language: en, ", "")
+    replace(pack / "questions.yaml", "exhibit: copper-kettle, expect: null", "exhibit: tin-kettle, expect: null")
+    english = pack / "exhibits" / "copper-kettle.en.md"
+    replace(english, "title: The Copper Kettle", "title: ''")
+    replace(english, "number: 1", "number: 2")
+    replace(english, "passage: maker}", "passage: makers}")
+    replace(english, "picture: copper-kettle.svg", "picture: kettle.svg")
+
+    assert told(check(pack)) >= {
+        ("pack.yaml", 1, "institution"),
+        ("pack.yaml", 5, "notice.en"),
+        ("pack.yaml", 14, "start_questions.en[3].passage"),
+        ("wordings.yaml", 11, "help.en"),
+        ("wordings.yaml", 0, "danger"),
+        ("questions.yaml", 1, "[1].language"),
+        ("questions.yaml", 2, "[2].exhibit"),
+        ("exhibits/copper-kettle.en.md", 5, "title"),
+        ("exhibits/copper-kettle.es.md", 3, "number"),
+        ("exhibits/copper-kettle.en.md", 7, "picture"),
+        ("exhibits/copper-kettle.en.md", 11, "questions[1].passage"),
+    }
+
+
+def test_question_that_finds_other_passages_first_is_a_warning(pack: Path) -> None:
+    class LastOfFour(SqlitePassageIndex):
+        def search(self, question: str, language: str, exhibit: str | None = None, limit: int = 6) -> list[Found]:
+            found = super().search(question, language, exhibit, limit)
+            return [replace_id(found[0], f"copper-kettle#{n}") for n in range(3)] + list(found) if found else []
+
+    report = check_pack(pack, build_index, LastOfFour)
+
+    assert report.errors == ()
+    assert (
+        "pack.yaml:13: start_questions.en[1].text: finds copper-kettle#0 and others before copper-kettle#maker"
+        in str(report)
+    )
+
+
+def replace_id(found: Found, name: str) -> Found:
+    return dataclasses.replace(found, passage=dataclasses.replace(found.passage, id=name))
 
 
 def test_notice_is_one_line(pack: Path) -> None:
@@ -138,6 +198,10 @@ def test_unknown_fields_are_warnings_with_the_known_ones(pack: Path) -> None:
             '<use xmlns:x="http://www.w3.org/1999/xlink" x:href="b.svg#a"/>',
             "a.svg:2: use.href: refers to something outside",
         ),
+        ('<path fill="u\\72l(http://example.org/a)"/>', "a.svg:2: path.fill: has a backslash"),
+        ("<text>Kettle</text>", "a.svg:2: text: has a <text> element"),
+        ("<animateTransform/>", "a.svg:2: animateTransform: has a <animateTransform> element"),
+        ("<path/>" * 10_000, "a.svg: is too large (69 KiB) → make it no larger than 64 KiB"),
         ("<path", "a.svg:2: is not valid SVG"),
     ],
 )
@@ -165,6 +229,7 @@ def test_entities_are_refused_before_they_expand(pack: Path) -> None:
         ("a: &x 1\nb: *x\n", 2, "uses the anchor *x"),
         ("a: [1\nb: 2\n", 2, "is not valid YAML"),
         ("? [a]\n: 1\n", 1, "has a key that is not text"),
+        ('a: 1\nb: "\\ud800"\n', 2, "has half of a character"),
     ],
 )
 def test_yaml_faults_are_told_with_their_line(text: str, line: int, wrong: str) -> None:

@@ -24,7 +24,7 @@ def check(source: Path) -> tuple[list[str], bool]:
 
 
 async def build(source: Path, out: Path, place: wiring.Place, *, speech: bool, tell: wiring.Tell) -> None:
-    """Build into `out`; raises `pack.invalid` with every error."""
+    """Build into `out`; raises `pack.broken` with every error."""
     _apart(source, out)
     speaking = wiring.Speech(place.shelf()) if speech else None
 

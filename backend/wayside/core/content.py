@@ -52,8 +52,9 @@ class Pack:
     """A whole exhibit pack, read and checked.
 
     `wordings[key][language]` is a tuple of approved variants. Keys every pack must have: `greeting`, `unknown`,
-    `who_are_you`, `help`, `thanks`, `goodbye`, `small_talk`, `abuse`, `repeat_nothing`, `more`, `no_more`,
-    `welcome_back`, `too_long`, `price`, `danger` (sensitive), `still_there`. `notice[language]` is the one-line notice.
+    `who_are_you`, `help`, `thanks`, `goodbye`, `small_talk`, `joke`, `abuse`, `repeat_nothing`, `slower`, `more`,
+    `no_more`, `welcome_back`, `too_long`, `price`, `danger` (sensitive), `still_there`. `notice[language]` is the
+    one-line notice.
     """
 
     id: str

@@ -52,7 +52,8 @@ class PackRejected(WaysideError):  # noqa: N818 - named for what happened
     def __init__(self, folder: Path, report: Report) -> None:
         count = len(report.errors)
         message = f"The pack in {folder} has {count} error{'s' if count != 1 else ''}; nothing was built."
-        super().__init__("pack.invalid", message, remedy=format_problems(report.errors))
+        remedy = f"{format_problems(report.errors)}\nCorrect these, then run `wayside pack check {folder}`."
+        super().__init__("pack.broken", message, remedy=remedy)
         self.report = report
 
 

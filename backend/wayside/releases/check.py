@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +11,10 @@ from wayside.core.sentences import cut
 from wayside.ports.passages import PassageIndex, PassageIndexBuilder
 from wayside.releases.drawings import check_picture
 from wayside.releases.exhibit_file import DraftExhibit, DraftPassage
+from wayside.releases.located import Located
 from wayside.releases.problems import PackProblem, Place, Problems, format_problems
 from wayside.releases.read import MEDIA, QUESTIONS_FILE, WORDINGS_FILE, Draft, read_draft, to_pack
-from wayside.wire.pack import QuestionCase
+from wayside.wire.pack import QuestionCase, is_file_name
 
 REQUIRED_WORDINGS = (
     "greeting",
@@ -38,10 +39,12 @@ REQUIRED_WORDINGS = (
 SUGGESTIONS = 3  # always on the screen
 CHARS_PER_SECOND = 15.0  # unhurried speech, English and Spanish
 LONG_ANSWER_S = 25.0  # a first answer takes 15–25 s
-TOO_LONG_ANSWER_S = 40.0
-FIRST_SENTENCE_CHARS = 90  # the voice starts as soon as the first sentence is made
-NOTICE_CHARS = 200
+TOO_LONG_ANSWER_S = 90.0  # the longest stop of a tour
+LONG_FIRST_SENTENCE = 90  # characters; the voice starts as soon as the first sentence is made
+TOO_LONG_FIRST_SENTENCE = 140
+NOTICE_CHARS = 160
 FOUND = 24  # passages among which a suggested question's own must be
+NEAR = 3  # … and should be
 
 OpenIndex = Callable[[Path], PassageIndex]
 
@@ -83,63 +86,55 @@ def check_pack(folder: Path, build_index: PassageIndexBuilder, open_index: OpenI
 
 
 def _pack_file(draft: Draft, problems: Problems) -> None:
-    at, pack = draft.pack_at, draft.pack
-    if at is None or pack is None:
+    at = draft.pack_at
+    if at is None:
         return
-    for number, language in enumerate(pack.languages):
-        if language in pack.languages[:number]:
+    named = [at.text("languages", n) for n in range(at.count("languages") or 0)]
+    for number, language in enumerate(named):
+        if language and language in named[:number]:
             problems.error(at.place("languages", number), f"names {language} twice", "name each language once")
-    texts: Mapping[str, Iterable[str]] = {
-        "title": pack.title,
-        "notice": pack.notice,
-        "privacy": pack.privacy,
-        "staff_help": pack.staff_help,
-        "start_questions": pack.start_questions,
-    }
-    for name, given in texts.items():
-        _languages(given, draft.languages, at.place(name), lambda extra, name=name: at.place(name, extra), problems)  # type: ignore[misc]
-    for language, notice in pack.notice.items():
-        if "\n" in notice.strip():
-            problems.error(
-                at.place("notice", language), "has more than one line", "say it in one; details go into `privacy`"
-            )
+    for name in ("title", "notice", "privacy", "staff_help", "start_questions"):
+        _languages(at, (name,), draft.languages, problems)
+    for language in at.keys("notice") or ():
+        place, notice = at.place("notice", language), at.text("notice", language)
+        if "\n" in notice:
+            problems.error(place, "has more than one line", "say it in one; details go into `privacy`")
         elif len(notice) > NOTICE_CHARS:
             wrong = f"is too long for one line ({len(notice)} characters)"
-            problems.error(
-                at.place("notice", language), wrong, f"use at most {NOTICE_CHARS}; details go into `privacy`"
-            )
+            problems.error(place, wrong, f"use at most {NOTICE_CHARS}; details go into `privacy`")
 
 
-def _languages(
-    given: Iterable[str], wanted: Sequence[str], place: Place, extra: Callable[[str], Place], problems: Problems
-) -> None:
-    found = list(given)
+def _languages(at: Located, path: tuple[str, ...], wanted: Sequence[str], problems: Problems) -> None:
+    """Tell which of the pack's languages a mapping lacks; where no mapping stands, reading has told."""
+    found = at.keys(*path)
+    if found is None:
+        return
     for language in wanted:
         if language not in found:
-            problems.error(place, f"has no {language}", f"add `{language}: …`, or take {language} out of `languages`")
+            wrong = f"has no {language}"
+            problems.error(at.place(*path), wrong, f"add `{language}: …`, or take {language} out of `languages`")
     for language in found:
         if wanted and language not in wanted:
-            problems.warn(
-                extra(language), f"{language} is not a language of this pack", "add it to `languages`, or remove it"
-            )
+            wrong = f"{language} is not a language of this pack"
+            problems.warn(at.place(*path, language), wrong, "add it to `languages`, or remove it")
 
 
 def _wordings(draft: Draft, problems: Problems) -> None:
     at = draft.wordings_at
-    if at is None or (not draft.wordings and problems.errors):
+    found = at.keys("wordings") if at is not None else None
+    if at is None or found is None:
         return
     for key in REQUIRED_WORDINGS:
-        if key not in draft.wordings:
+        if key not in found:
             example = ", ".join(f"`{language}: […]`" for language in draft.languages)
             problems.error(Place(WORDINGS_FILE, 0, key), "is missing", f"add `{key}:` with {example}")
-    for key, wording in draft.wordings.items():
-        place = at.place("wordings", key)
-        _languages(wording, draft.languages, place, lambda extra, key=key: at.place("wordings", key, extra), problems)  # type: ignore[misc]
-        for language, variants in wording.items():
-            if not variants:
-                problems.error(at.place("wordings", key, language), "has no variant", "write at least one `- …`")
-            elif key == "unknown" and len(variants) < 2:
-                place = at.place("wordings", key, language)
+    for key in found:
+        _languages(at, ("wordings", key), draft.languages, problems)
+        for language in at.keys("wordings", key) or ():
+            place, variants = at.place("wordings", key, language), at.count("wordings", key, language)
+            if variants == 0:
+                problems.error(place, "has no variant", "write at least one `- …`")
+            elif variants == 1 and key == "unknown":
                 problems.warn(place, "has one variant, so it will be said twice in a row", "write two or three")
 
 
@@ -149,69 +144,72 @@ def _exhibits(draft: Draft, problems: Problems) -> None:
     aliases: dict[tuple[str, str], str] = {}
     for exhibit in draft.exhibits:
         versions[exhibit.name][exhibit.language] = exhibit
-        head = exhibit.head
-        if head is not None:
-            _identity(exhibit, draft, problems)
-            owner = numbers.setdefault(head.number, exhibit.name)
+        at = exhibit.located
+        if at is not None:
+            _identity(exhibit, at, draft, problems)
+            number = at.text("number")
+            owner = numbers.setdefault(number, exhibit.name) if number else exhibit.name
             if owner != exhibit.name:
-                wrong = f"number {head.number} is already that of {owner}"
-                problems.error(exhibit.place("number"), wrong, "give each exhibit its own label number")
-            for position, alias in enumerate(head.aliases):
+                wrong = f"number {number} is already that of {owner}"
+                problems.error(at.place("number"), wrong, "give each exhibit its own label number")
+            for position in range(at.count("aliases") or 0):
+                alias = at.text("aliases", position)
                 owner = aliases.setdefault((exhibit.language, alias.casefold()), exhibit.name)
-                if owner != exhibit.name:
+                if alias and owner != exhibit.name:
                     wrong = f"{alias!r} is also an alias of {owner}"
-                    problems.warn(exhibit.place("aliases", position), wrong, "keep it where visitors mean it")
-            _picture(exhibit, draft, problems)
-            _questions(exhibit, problems)
+                    problems.warn(at.place("aliases", position), wrong, "keep it where visitors mean it")
+            _picture(at, draft, problems)
+            _questions(exhibit, at, problems)
         _passages(exhibit, draft, problems)
     for name, by_language in versions.items():
         _agree(name, by_language, draft.languages, problems)
 
 
-def _identity(exhibit: DraftExhibit, draft: Draft, problems: Problems) -> None:
-    head = exhibit.head
-    assert head is not None  # noqa: S101
-    if head.id != exhibit.name:
-        wrong = f"{head.id} does not match the file name"
+def _identity(exhibit: DraftExhibit, at: Located, draft: Draft, problems: Problems) -> None:
+    name, language = at.text("id"), at.text("language")
+    if name and name != exhibit.name:
+        wrong = f"{name} does not match the file name"
         other = next(
-            (e for e in draft.exhibits if e.file != exhibit.file and e.name == head.id and e.language == head.language),
-            None,
+            (e for e in draft.exhibits if e.file != exhibit.file and (e.name, e.language) == (name, language)), None
         )
         if other is not None:
-            wrong = f"{head.id} in {head.language} is there twice; the other is {other.file}"
-        problems.error(exhibit.place("id"), wrong, f"write `id: {exhibit.name}`, or rename the file")
-    if head.language != exhibit.language:
-        wrong = f"{head.language} does not match the file name"
-        problems.error(exhibit.place("language"), wrong, f"write `language: {exhibit.language}`, or rename the file")
+            wrong = f"{name} in {language} is there twice; the other is {other.file}"
+        problems.error(at.place("id"), wrong, f"write `id: {exhibit.name}`, or rename the file")
+    if language and language != exhibit.language:
+        wrong = f"{language} does not match the file name"
+        problems.error(at.place("language"), wrong, f"write `language: {exhibit.language}`, or rename the file")
     if draft.languages and exhibit.language not in draft.languages:
         wrong = f"{exhibit.language} is not a language of this pack"
-        problems.error(exhibit.place("language"), wrong, "add it to `languages` in pack.yaml, or remove this file")
+        problems.error(at.place("language"), wrong, "add it to `languages` in pack.yaml, or remove this file")
 
 
-def _picture(exhibit: DraftExhibit, draft: Draft, problems: Problems) -> None:
-    assert exhibit.head is not None  # noqa: S101
-    path = draft.folder / MEDIA / exhibit.head.picture
+def _picture(at: Located, draft: Draft, problems: Problems) -> None:
+    name = at.text("picture")
+    if not is_file_name(name):
+        return  # reading has told
+    path = draft.folder / MEDIA / name
     if path.is_file():
-        check_picture(path, f"{MEDIA}/{exhibit.head.picture}", problems)
+        check_picture(path, f"{MEDIA}/{name}", problems)
     else:
-        wrong = f"there is no {MEDIA}/{exhibit.head.picture}"
-        problems.error(exhibit.place("picture"), wrong, "add the picture, or correct the name (capitals count)")
+        wrong = f"there is no {MEDIA}/{name}"
+        problems.error(at.place("picture"), wrong, "add the picture, or correct the name (capitals count)")
 
 
-def _questions(exhibit: DraftExhibit, problems: Problems) -> None:
-    assert exhibit.head is not None  # noqa: S101
+def _questions(exhibit: DraftExhibit, at: Located, problems: Problems) -> None:
     topics = [p.topic for p in exhibit.passages]
     asked: set[str] = set()
-    for position, question in enumerate(exhibit.head.questions):
-        if question.passage not in topics:
-            wrong = f"there is no passage {question.passage} in this file"
-            problems.error(exhibit.place("questions", position, "passage"), wrong, f"use one of: {', '.join(topics)}")
-        if question.text.casefold() in asked:
-            problems.error(exhibit.place("questions", position, "text"), "is asked twice", "keep one of the two")
-        asked.add(question.text.casefold())
-    if len(exhibit.head.questions) < SUGGESTIONS:
-        wrong = f"suggests {len(exhibit.head.questions)} questions, but the screen shows {SUGGESTIONS}"
-        problems.error(exhibit.place("questions"), wrong, f"write at least {SUGGESTIONS}, each with its passage")
+    count = at.count("questions")
+    for position in range(count or 0):
+        passage, text = at.text("questions", position, "passage"), at.text("questions", position, "text")
+        if passage and passage not in topics:
+            wrong = f"there is no passage {passage} in this file"
+            problems.error(at.place("questions", position, "passage"), wrong, f"use one of: {', '.join(topics)}")
+        if text and text.casefold() in asked:
+            problems.error(at.place("questions", position, "text"), "is asked twice", "keep one of the two")
+        asked.add(text.casefold())
+    if (count or 0) < SUGGESTIONS:
+        wrong = f"suggests {count or 0} questions, but the screen shows {SUGGESTIONS}"
+        problems.error(at.place("questions"), wrong, f"write at least {SUGGESTIONS}, each with its passage")
 
 
 def _passages(exhibit: DraftExhibit, draft: Draft, problems: Problems) -> None:
@@ -236,9 +234,11 @@ def _passages(exhibit: DraftExhibit, draft: Draft, problems: Problems) -> None:
                 f"visitors listen for {LONG_ANSWER_S:.0f} s; move the rest to a topic of its own",
             )
         sentences, _ = cut(passage.text, final=True)
-        if sentences and len(sentences[0].strip()) > FIRST_SENTENCE_CHARS:
-            wrong = f"its first sentence is long ({len(sentences[0].strip())} characters), so the voice starts late"
-            problems.warn(passage.text_at, wrong, f"answer in at most {FIRST_SENTENCE_CHARS} characters, then go on")
+        first_chars = len(sentences[0].strip()) if sentences else 0
+        if first_chars > LONG_FIRST_SENTENCE:
+            tell = problems.error if first_chars > TOO_LONG_FIRST_SENTENCE else problems.warn
+            wrong = f"its first sentence is long ({first_chars} characters), so the voice starts late"
+            tell(passage.text_at, wrong, f"answer in at most {LONG_FIRST_SENTENCE} characters, then go on")
 
 
 def _agree(name: str, versions: Mapping[str, DraftExhibit], languages: Sequence[str], problems: Problems) -> None:
@@ -253,10 +253,10 @@ def _agree(name: str, versions: Mapping[str, DraftExhibit], languages: Sequence[
     for version in versions.values():
         if version is reference:
             continue
-        if version.head is not None and reference.head is not None:
+        if version.located is not None and reference.located is not None:
             for field in ("number", "picture"):
-                here, there = getattr(version.head, field), getattr(reference.head, field)
-                if here != there:
+                here, there = version.located.text(field), reference.located.text(field)
+                if here and there and here != there:
                     problems.error(
                         version.place(field), f"{here} differs from {there} in {reference.file}", "make them the same"
                     )
@@ -276,45 +276,43 @@ def _known_passages(draft: Draft) -> frozenset[tuple[str, str]]:
 
 
 def _start_questions(draft: Draft, problems: Problems) -> None:
-    if draft.pack is None or draft.pack_at is None:
+    at = draft.pack_at
+    if at is None:
         return
     known = _known_passages(draft)
-    for language, asked in draft.pack.start_questions.items():
-        for position, question in enumerate(asked):
-            if (question.passage, language) not in known:
-                place = draft.pack_at.place("start_questions", language, position, "passage")
-                problems.error(
-                    place, f"there is no passage {question.passage} in {language}", "name a passage that exists"
-                )
-        if len(asked) < SUGGESTIONS:
-            wrong = f"suggests {len(asked)} questions, but the screen shows {SUGGESTIONS}"
-            problems.error(draft.pack_at.place("start_questions", language), wrong, f"write at least {SUGGESTIONS}")
+    for language in at.keys("start_questions") or ():
+        count = at.count("start_questions", language)
+        for position in range(count or 0):
+            passage = at.text("start_questions", language, position, "passage")
+            if "#" in passage and (passage, language) not in known:
+                place = at.place("start_questions", language, position, "passage")
+                problems.error(place, f"there is no passage {passage} in {language}", "name a passage that exists")
+        if count is not None and count < SUGGESTIONS:
+            wrong = f"suggests {count} questions, but the screen shows {SUGGESTIONS}"
+            problems.error(at.place("start_questions", language), wrong, f"write at least {SUGGESTIONS}")
 
 
 def _cases(draft: Draft, problems: Problems) -> None:
     at = draft.cases_at
     if at is None:
-        problems.warn(
-            Place(QUESTIONS_FILE), "is missing", "write questions as visitors ask them, with what should answer"
-        )
+        if not (draft.folder / QUESTIONS_FILE).exists():
+            remedy = "write questions as visitors ask them, with what should answer"
+            problems.warn(Place(QUESTIONS_FILE), "is missing", remedy)
         return
     known = _known_passages(draft)
     names = {e.name for e in draft.exhibits}
-    for position, case in enumerate(draft.cases):
-        if draft.languages and case.language not in draft.languages:
-            place = at.place("cases", position, "language")
-            problems.error(
-                place, f"{case.language} is not a language of this pack", f"use one of: {', '.join(draft.languages)}"
-            )
-        if case.exhibit is not None and case.exhibit not in names:
-            problems.error(
-                at.place("cases", position, "exhibit"), f"there is no exhibit {case.exhibit}", "name one that exists"
-            )
-        if case.expect is not None and (case.expect, case.language) not in known:
-            place = at.place("cases", position, "expect")
-            problems.error(
-                place, f"there is no passage {case.expect} in {case.language}", "name one that exists, or `null`"
-            )
+    for position in range(at.count("cases") or 0):
+        language, exhibit, expect = (at.text("cases", position, key) for key in ("language", "exhibit", "expect"))
+        if language and draft.languages and language not in draft.languages:
+            wrong = f"{language} is not a language of this pack"
+            remedy = f"use one of: {', '.join(draft.languages)}"
+            problems.error(at.place("cases", position, "language"), wrong, remedy)
+        if exhibit and exhibit not in names:
+            wrong = f"there is no exhibit {exhibit}"
+            problems.error(at.place("cases", position, "exhibit"), wrong, "name one that exists")
+        if "#" in expect and language and (expect, language) not in known:
+            wrong = f"there is no passage {expect} in {language}"
+            problems.error(at.place("cases", position, "expect"), wrong, "name one that exists, or `null`")
 
 
 def _golden(draft: Draft, pack: Pack, index: PassageIndex, problems: Problems) -> None:
@@ -345,3 +343,6 @@ def _answered(passage: str, found: Sequence[str], place: Place, problems: Proble
     # A question without content words ("How old is it?") is found by its topic, not by the index.
     if found and passage not in found:
         problems.error(place, f"is not answered by {passage}", f"use words of that passage, or point it to {found[0]}")
+    elif found and passage not in found[:NEAR]:
+        wrong = f"finds {found[0]} and others before {passage}"
+        problems.warn(place, wrong, "use words that stand in that passage alone")

@@ -11,7 +11,8 @@ from xml.parsers import expat
 from wayside.releases.problems import Place, Problems
 
 PICTURES = frozenset({".svg", ".png", ".jpg", ".jpeg", ".webp"})
-MAX_PICTURE_BYTES = 4 * 1024 * 1024
+MAX_PHOTO_BYTES = 4 * 1024 * 1024
+MAX_DRAWING_BYTES = 64 * 1024  # the page reads every drawing before the first visit
 _FORBIDDEN = frozenset(
     [
         "script",
@@ -26,6 +27,9 @@ _FORBIDDEN = frozenset(
         "listener",
         "set",
         "animate",
+        "animatetransform",
+        "animatemotion",
+        "text",  # belongs to the page, which translates it and can enlarge it
     ]
 )
 _OUTSIDE = re.compile(r"url\(\s*['\"]?\s*(?!#)", re.IGNORECASE)
@@ -40,10 +44,13 @@ def check_picture(path: Path, file: str, problems: Problems) -> None:
     if path.suffix.lower() not in PICTURES:
         problems.error(Place(file), "is not a picture the page can show", "use SVG, PNG, JPEG or WebP")
         return
-    size = path.stat().st_size
-    if size > MAX_PICTURE_BYTES:
-        problems.error(Place(file), f"is too large ({size // 2**20} MiB)", "make it smaller than 4 MiB")
-    elif path.suffix.lower() == ".svg":
+    size, drawing = path.stat().st_size, path.suffix.lower() == ".svg"
+    limit = MAX_DRAWING_BYTES if drawing else MAX_PHOTO_BYTES
+    if size > limit:
+        problems.error(
+            Place(file), f"is too large ({-(-size // 1024)} KiB)", f"make it no larger than {limit // 1024} KiB"
+        )
+    elif drawing:
         _check_svg(path.read_bytes(), file, problems)
 
 
@@ -96,5 +103,8 @@ def _attribute(element: str, name: str, value: str, refuse: Callable[[str, str, 
         refuse(
             "refers to something outside the drawing", "put it into the drawing; only `#id` may be referred to", field
         )
+    elif "\\" in value:
+        # `u\72l(…)` is CSS for `url(…)`.
+        refuse("has a backslash, which can hide an outside reference", "write the value plainly", field)
     elif _OUTSIDE.search(value):
         refuse("refers to something outside the drawing", "only `url(#id)` may be used", field)

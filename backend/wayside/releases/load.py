@@ -21,7 +21,7 @@ _REBUILD = "Build it again: `wayside pack build SOURCE --out {folder}`."
 def load_pack(folder: Path) -> Pack:
     """Read a built folder and compare every file with its sha256.
 
-    Raises `pack.missing`, `pack.corrupt` or `pack.newer` (all `WaysideError`, with a remedy).
+    Raises `pack.missing`, `pack.corrupt` or `pack.version` (all `WaysideError`, with a remedy).
     """
     remedy = _REBUILD.format(folder=folder)
     try:
@@ -35,7 +35,7 @@ def load_pack(folder: Path) -> Pack:
         raise WaysideError("pack.corrupt", f"{folder / PACK_JSON} cannot be read.", remedy=remedy) from None
     if version != SCHEMA:
         raise WaysideError(
-            "pack.newer",
+            "pack.version",
             f"The pack in {folder} has schema {version}; this version of Wayside reads {SCHEMA}.",
             remedy=f"Install the Wayside that built it, or build it again with this one. {remedy}",
         )

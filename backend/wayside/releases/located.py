@@ -53,6 +53,32 @@ class Located:
         shown = path[1:] if self.wrap and path[:1] == (self.wrap,) else path
         return Place(self.file, self.lines.get(kept, 1), _dotted(shown))
 
+    # What stands somewhere as far as it has that shape, so that one wrong field hides no other problem of its file.
+
+    def text(self, *path: str | int) -> str:
+        """The text at a path; empty where there is none."""
+        found = self._at(path)
+        return found.strip() if isinstance(found, str) else ""
+
+    def keys(self, *path: str | int) -> tuple[str, ...] | None:
+        """The keys at a path; None where no mapping stands."""
+        found = self._at(path)
+        return tuple(found) if isinstance(found, dict) else None
+
+    def count(self, *path: str | int) -> int | None:
+        """The length of the list at a path; None where no list stands."""
+        found = self._at(path)
+        return len(found) if isinstance(found, list) else None
+
+    def _at(self, path: Path) -> object:
+        found = self.value
+        for part in path:
+            if isinstance(part, str):
+                found = found.get(part) if isinstance(found, dict) else None
+            else:
+                found = found[part] if isinstance(found, list) and part < len(found) else None
+        return found
+
 
 def read_yaml(text: str, file: str, problems: Problems, *, first_line: int = 1) -> Located | None:
     """Parse one document; None (and a problem) when it is not YAML. `first_line` is the line of its first line."""
@@ -135,7 +161,7 @@ def _value(
                     Place(file, line, _dotted(path)), "has a key that is not text", "use a plain word as the key"
                 )
                 continue
-            key = str(key_node.value)
+            key = _sound(str(key_node.value), Place(file, line, _dotted(path)), problems)
             if key in found:
                 place = Place(file, line, _dotted((*path, key)))
                 problems.error(place, "is there twice", f"keep one; the other is at line {lines[(*path, key)]}")
@@ -146,7 +172,17 @@ def _value(
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, (*path, n), lines, offset, file, problems) for n, item in enumerate(node.value)]
     plain = isinstance(node, yaml.ScalarNode) and node.style is None and node.value in _NOTHING
-    return None if plain else str(node.value).removeprefix(_BOM)
+    if plain:
+        return None
+    return _sound(str(node.value).removeprefix(_BOM), Place(file, lines[path], _dotted(path)), problems)
+
+
+def _sound(text: str, place: Place, problems: Problems) -> str:
+    """The text without halves of characters, which YAML can escape but nothing can store or show."""
+    sound = text.encode("utf-8", "ignore").decode()
+    if sound != text:
+        problems.error(place, "has half of a character", "write the character itself instead of `\\ud…`")
+    return sound
 
 
 def _dotted(path: Path) -> str:

@@ -43,16 +43,17 @@ class Draft:
         """The pack's languages, also when something else in `pack.yaml` is wrong."""
         if self.pack is not None:
             return tuple(dict.fromkeys(self.pack.languages))
-        value = self.pack_at.value if self.pack_at else None
-        found = value.get("languages") if isinstance(value, dict) else None
-        return tuple(x for x in found if isinstance(x, str)) if isinstance(found, list) else ()
+        at = self.pack_at
+        count = at.count("languages") if at is not None else None
+        if at is None or count is None:
+            return ()
+        return tuple(dict.fromkeys(name for n in range(count) if (name := at.text("languages", n))))
 
     @property
     def sources(self) -> frozenset[str] | None:
         """Ids of the declared sources; None when they cannot be told."""
-        value = self.pack_at.value if self.pack_at else None
-        found = value.get("sources") if isinstance(value, dict) else None
-        return frozenset(found) if isinstance(found, dict) else None
+        found = self.pack_at.keys("sources") if self.pack_at is not None else None
+        return frozenset(found) if found is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Every value in a curator's file is text: `number: 007` stays 007, `no` stays the
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 SCHEMA = 1
 
@@ -15,6 +15,18 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", m
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 PassageName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+#[a-z0-9-]+$")]
+
+
+_FILE_NAME = TypeAdapter(FileName)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name may be looked for in the media folder."""
+    try:
+        _FILE_NAME.validate_python(name)
+    except ValidationError:
+        return False
+    return True
 
 
 class _Curated(BaseModel):

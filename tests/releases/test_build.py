@@ -124,6 +124,18 @@ async def test_failure_while_writing_leaves_the_earlier_build_alone(pack: Path, 
     assert [p.name for p in target.parent.iterdir()] == ["kettles"]
 
 
+async def test_no_room_for_the_trial_index_is_told_with_a_remedy(pack: Path, target: Path) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(WaysideError, match="No trial index") as caught:
+        await build_pack(pack, target, full)
+
+    assert caught.value.code == "pack.unwritable"
+    assert "TMPDIR" in caught.value.remedy
+    assert not target.exists()
+
+
 async def test_later_build_replaces_the_earlier_one(pack: Path, target: Path) -> None:
     await build_pack(pack, target, build_index)
     replace(pack / "wordings.yaml", "one help", "some help")

@@ -215,6 +215,15 @@ def test_drawings_hold_no_script_style_or_outside_reference(pack: Path, drawing:
     assert wrong in str(check(pack))
 
 
+def test_drawing_that_cannot_be_read_is_an_error(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+
+    assert "media/copper-kettle.svg: cannot be read" in str(check(pack))
+
+
 def test_entities_are_refused_before_they_expand(pack: Path) -> None:
     drawing = '<!DOCTYPE svg [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>\n<svg xmlns="http://www.w3.org/2000/svg">&b;</svg>'
     (pack / "media" / "copper-kettle.svg").write_text(drawing, encoding="utf-8")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wayside.core.content import Pack
+from wayside.core.errors import WaysideError
 from wayside.core.sentences import cut
 from wayside.ports.passages import PassageIndex, PassageIndexBuilder
 from wayside.releases.drawings import check_picture
@@ -64,7 +65,10 @@ class Report:
 
 
 def check_pack(folder: Path, build_index: PassageIndexBuilder, open_index: OpenIndex | None = None) -> Report:
-    """Read and check a pack's folder. With `open_index` the suggested questions are asked of a trial index as well."""
+    """Read and check a pack's folder. With `open_index` the suggested questions are asked of a trial index as well.
+
+    Raises `pack.unwritable` when the trial index finds no room.
+    """
     problems = Problems()
     draft = read_draft(folder, problems)
     _pack_file(draft, problems)
@@ -74,11 +78,7 @@ def check_pack(folder: Path, build_index: PassageIndexBuilder, open_index: OpenI
     _cases(draft, problems)
     pack = to_pack(draft) if not problems.errors else None
     if pack is not None:
-        with tempfile.TemporaryDirectory(prefix="wayside-check-") as place:
-            path = Path(place) / "index.sqlite"
-            build_index(path, pack.exhibits, pack.passages)
-            if open_index is not None:
-                _golden(draft, pack, open_index(path), problems)
+        _trial(draft, pack, build_index, open_index, problems)
     if problems.errors:
         pack = None
     licence = draft.pack.licence if draft.pack else ""
@@ -313,6 +313,24 @@ def _cases(draft: Draft, problems: Problems) -> None:
         if "#" in expect and language and (expect, language) not in known:
             wrong = f"there is no passage {expect} in {language}"
             problems.error(at.place("cases", position, "expect"), wrong, "name one that exists, or `null`")
+
+
+def _trial(
+    draft: Draft, pack: Pack, build_index: PassageIndexBuilder, open_index: OpenIndex | None, problems: Problems
+) -> None:
+    """Build the index beside nothing that matters, and ask it."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="wayside-check-") as place:
+            path = Path(place) / "index.sqlite"
+            build_index(path, pack.exhibits, pack.passages)
+            if open_index is not None:
+                _golden(draft, pack, open_index(path), problems)
+    except OSError as error:
+        raise WaysideError(
+            "pack.unwritable",
+            f"No trial index can be written to {tempfile.gettempdir()}: {error.strerror or type(error).__name__}.",
+            remedy="Free some space there, or name another place with TMPDIR.",
+        ) from None
 
 
 def _golden(draft: Draft, pack: Pack, index: PassageIndex, problems: Problems) -> None:

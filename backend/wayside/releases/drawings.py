@@ -51,7 +51,12 @@ def check_picture(path: Path, file: str, problems: Problems) -> None:
             Place(file), f"is too large ({-(-size // 1024)} KiB)", f"make it no larger than {limit // 1024} KiB"
         )
     elif drawing:
-        _check_svg(path.read_bytes(), file, problems)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            problems.error(Place(file), "cannot be read", "let everybody read the file")
+            return
+        _check_svg(data, file, problems)
 
 
 def _check_svg(data: bytes, file: str, problems: Problems) -> None:

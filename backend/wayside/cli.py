@@ -11,7 +11,6 @@ from typing import Any
 
 from wayside.core.errors import WaysideError
 
-
 _FAULT = WaysideError(
     "wayside.fault",
     "Something inside Wayside broke.",

@@ -14,12 +14,16 @@ def run(probabilities: list[float]) -> list[GateEvent]:
     return events
 
 
-def test_a_single_loud_window_is_not_speech():
-    assert [] == run([0.0, 0.99, 0.0, 0.0])
+def test_a_single_doubtful_window_is_not_speech():
+    assert [] == run([0.0, 0.8, 0.0, 0.0])
+
+
+def test_a_single_sure_window_is_speech_at_once():
+    assert [SpeechStarted(WINDOW_SAMPLES)] == run([0.0, 0.99])
 
 
 def test_speech_starts_where_its_first_window_began():
-    assert [SpeechStarted(2 * WINDOW_SAMPLES)] == run([0.1, 0.1, 0.9, 0.9])
+    assert [SpeechStarted(2 * WINDOW_SAMPLES)] == run([0.1, 0.1, 0.6, 0.6])
 
 
 def test_a_dip_between_the_thresholds_does_not_end_speech():

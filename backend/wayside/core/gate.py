@@ -14,7 +14,8 @@ class GateSettings:
 
     start: float = 0.5
     stop: float = 0.35
-    start_windows: int = 2  # fewer and a click holds the guide's voice; more and a barge-in is heard late
+    sure: float = 0.85  # one window this sure is speech; holding is reversible, so early beats certain
+    start_windows: int = 2  # of less sure windows: fewer and every click is speech
     stop_windows: int = 5
 
 
@@ -51,7 +52,7 @@ class SpeechGate:
         end = self.position + WINDOW_SAMPLES
         if not self.speaking:
             above = self.above + 1 if probability >= self.settings.start else 0
-            if above < self.settings.start_windows:
+            if above < self.settings.start_windows and probability < self.settings.sure:
                 return replace(self, above=above, position=end), None
             started = SpeechStarted(end - above * WINDOW_SAMPLES)
             return replace(self, speaking=True, above=0, below=0, position=end, last_voice=end), started

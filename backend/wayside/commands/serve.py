@@ -29,7 +29,7 @@ from wayside.server.visit_socket import Screen
 from wayside.wire.site import StaffSettings, write_settings
 from wayside.wire.visit import Features
 
-SHUTDOWN_S = 2.0
+SHUTDOWN_S = 0.5
 OVERDUE_S = 30.0
 
 log = get_logger()
@@ -118,10 +118,12 @@ class Sidecar:
         try:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kiosk.run())
-                group.create_task(self._warm(speech, content.pack.languages, token))
+                warming = group.create_task(self._warm(speech, content.pack.languages, token))
                 await self._stop.wait()
                 kiosk.close()
                 await running
+                screen.close()
+                warming.cancel()
         finally:
             await runner.cleanup()
             await speech.close()

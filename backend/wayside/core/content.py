@@ -70,10 +70,10 @@ class Pack:
     passages: tuple[Passage, ...]
     start_questions: Mapping[str, tuple[SuggestedQuestion, ...]]
 
-    def vocabulary(self, language: str) -> tuple[str, ...]:
-        """Titles and aliases, for prompting a recogniser."""
-        words: list[str] = []
-        for exhibit in self.exhibits:
-            words.append(exhibit.title[language])
-            words.extend(exhibit.aliases.get(language, ()))
-        return tuple(words)
+    def vocabulary(self, language: str, first: str | None = None) -> tuple[str, ...]:
+        """Titles for prompting a recogniser, that of the exhibit `first` in front.
+
+        Aliases stay out: they hold misheard spellings, which a recogniser would learn to write.
+        """
+        ordered = sorted(self.exhibits, key=lambda exhibit: exhibit.id != first)
+        return tuple(exhibit.title[language] for exhibit in ordered)

@@ -304,7 +304,9 @@ class Visit:
             case OpenSegment(segment=segment, via=via):
                 if via == "press" and not self._microphone:
                     self._listener.restart()
-                self._listener.open(segment, via, self.language, self._parts.pack.vocabulary(self.language))
+                self._listener.open(
+                    segment, via, self.language, self._parts.pack.vocabulary(self.language, self.exhibit)
+                )
             case PauseSegment(segment=segment):
                 self._listener.pause(segment)
             case CloseSegment(segment=segment):

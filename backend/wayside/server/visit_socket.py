@@ -85,6 +85,11 @@ class Screen:
             self._page.finish()
         self._page = page
 
+    def close(self) -> None:
+        """The sidecar ends: let the page go, so that nothing waits for it."""
+        if self._page is not None:
+            self._page.finish()
+
     def leave(self, page: "_Page") -> None:
         """A page is gone."""
         if self._page is page:

@@ -64,6 +64,11 @@ class Kiosk:
         self.last_frame_at: float | None = None
 
     @property
+    def running(self) -> bool:
+        """Whether a visit can begin."""
+        return self._group is not None
+
+    @property
     def degraded(self) -> frozenset[str]:
         """Codes of devices that are missing."""
         return frozenset(self._lost)

@@ -1,6 +1,5 @@
 """The aiohttp application of the sidecar: routes, health, operator commands, the static page."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,7 +96,7 @@ def _authorise(access: Access, request: web.Request) -> None:
 async def _body(request: web.Request) -> dict[str, Any]:
     try:
         body = await request.json()
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, LookupError, RecursionError):  # not JSON, not its charset, no such charset, too deep
         raise web.HTTPBadRequest(reason="The body is not JSON") from None
     if not isinstance(body, dict):
         raise web.HTTPBadRequest(reason="The body is not a JSON object")

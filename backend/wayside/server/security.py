@@ -24,13 +24,13 @@ class Access:
 
     def boot_token_is(self, given: str) -> bool:
         """Timing-safe comparison with the boot token."""
-        return hmac.compare_digest(given.encode(), self.boot_token.encode())
+        return _same(given, self.boot_token)
 
     def bearer_ok(self, request: web.Request) -> bool:
         """Whether the request carries the boot or the operator token."""
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
-        operator = self.operator_token is not None and hmac.compare_digest(given.encode(), self.operator_token.encode())
-        return self.boot_token_is(given) or operator
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        operator = self.operator_token is not None and _same(given, self.operator_token)
+        return scheme == "Bearer" and (self.boot_token_is(given) or operator)
 
     def csp(self) -> str:
         """Content security policy of the page: nothing from elsewhere, sockets to the configured hosts only."""
@@ -67,3 +67,8 @@ def middleware(access: Access) -> Middleware:
         return response
 
     return check
+
+
+def _same(given: str, token: str) -> bool:
+    # Bytes of a header that are no UTF-8 arrive as lone surrogates.
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), token.encode())

@@ -25,6 +25,8 @@ HEARTBEAT_S = 10.0
 MAX_QUEUE = 2000  # frames waiting for a slow page; past it the page is dropped and gets a snapshot when it is back
 MAX_OUTCOMES = 256
 MAX_FRAMES_PER_S = 100
+# A frame past `MAX_FRAME_BYTES` is answered; one past this ends the connection before it is read.
+MAX_READ_BYTES = 8 * wire.MAX_FRAME_BYTES
 
 log = get_logger()
 
@@ -56,7 +58,7 @@ class Screen:
         self._epoch = epoch
         self._page: _Page | None = None
         self.kiosk: Kiosk | None = None
-        self.language = pack.languages[0]
+        self._home = self.language = pack.languages[0]
 
     @property
     def connected(self) -> bool:
@@ -69,7 +71,9 @@ class Screen:
             self._page.send(_WIRE[type(event)], asdict(event))
 
     def visit_changed(self, reason: ResetReason | None) -> None:
-        """A visit began (None) or ended."""
+        """A visit began (None) or ended; the start screen is in its own language again."""
+        if reason is not None:
+            self.language = self._home
         if self._page is None:
             return
         if reason is not None and reason != "replaced":
@@ -94,6 +98,14 @@ class Screen:
         """A page is gone."""
         if self._page is page:
             self._page = None
+
+    def prefer(self, languages: list[str]) -> None:
+        """The languages of the machine that shows the start screen, best first."""
+        known = [language for language in languages if language in self.pack.languages]
+        if known:
+            self._home = known[0]
+            if self.kiosk is None or self.kiosk.visit is None:
+                self.language = self._home
 
     def welcome(self) -> None:
         """Send `welcome` and a full snapshot."""
@@ -160,7 +172,7 @@ class VisitSocket:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Serve one connection."""
         socket = web.WebSocketResponse(
-            heartbeat=HEARTBEAT_S, max_msg_size=wire.MAX_FRAME_BYTES, compress=False, autoping=True
+            heartbeat=HEARTBEAT_S, max_msg_size=MAX_READ_BYTES, compress=False, autoping=True
         )
         await socket.prepare(request)
         page = _Page()
@@ -182,19 +194,22 @@ class VisitSocket:
             async with asyncio.timeout(HELLO_DEADLINE_S):
                 hello = _parse(await socket.receive())
         except (TimeoutError, WaysideError):
+            hello = None
+        if not isinstance(hello, wire.Hello):
             page.refuse("hello.expected", "The first frame must be a hello.")
             return
-        if not isinstance(hello, wire.Hello) or not self._access.boot_token_is(hello.token):
+        if not self._access.boot_token_is(hello.token):
             page.refuse(
                 "hello.token", "This page is not allowed to use the kiosk; open it from the kiosk's own address."
             )
             return
-        self._greet(hello, page)
+        await self._greet(hello, page)
         loop = asyncio.get_running_loop()
         window, count = loop.time(), 0
         while not page.finished:
             message = await socket.receive()
-            if message.type in {WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR}:
+            gone = message.type in {WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR}
+            if gone or page.finished:  # a newer page may have taken over while this one was waiting
                 return
             now = loop.time()
             window, count = (window, count + 1) if now - window < 1.0 else (now, 1)
@@ -209,12 +224,17 @@ class VisitSocket:
                 continue
             await self._take(frame, page)
 
-    def _greet(self, hello: wire.Hello, page: _Page) -> None:
-        kiosk = self._kiosk
+    async def _greet(self, hello: wire.Hello, page: _Page) -> None:
+        """Give the page the screen and what is on it.
+
+        A page without a visit token is the kiosk's own screen after a reload: it goes on with the visit. A page with
+        the token of another visit slept through a reset; whoever stands before it must not read this visitor's words.
+        """
+        visit = self._kiosk.visit
+        if visit is not None and hello.visit_token and hello.visit_token != visit.token:
+            await self._kiosk.reset("replaced")
         self._screen.take(page)
-        known = [x for x in hello.languages if x in self._screen.pack.languages]
-        if known and kiosk.visit is None:
-            self._screen.language = known[0]
+        self._screen.prefer(hello.languages)
         self._screen.welcome()
 
     async def _take(self, frame: wire.ClientFrame, page: _Page) -> None:
@@ -250,6 +270,8 @@ class VisitSocket:
         if isinstance(frame, wire.Start):
             if frame.language not in self._screen.pack.languages:
                 return "language.unknown", "This kiosk does not speak that language."
+            if not self._kiosk.running:
+                return "kiosk.starting", "The kiosk is still starting; touch the screen again in a moment."
             if visit is None:
                 await self._kiosk.start_visit(frame.language)
                 log.info("visit.started", language=frame.language)
@@ -296,6 +318,8 @@ class VisitSocket:
 def _parse(message: Any) -> wire.ClientFrame:
     if message.type is not WSMsgType.TEXT:
         raise WaysideError("frame.malformed", "Frames are JSON text.")
+    if len(message.data.encode()) > wire.MAX_FRAME_BYTES:
+        raise WaysideError("frame.oversize", f"A frame holds at most {wire.MAX_FRAME_BYTES} bytes.")
     try:
         return wire.client_frames.validate_json(message.data)
     except ValidationError as error:

@@ -29,7 +29,8 @@ def test_stage_directions_and_punctuation_are_not_words():
 
 def test_hesitations_announce_more():
     assert trails_off("Who painted the", "en")
-    assert trails_off("well,", "en")
+    assert trails_off("Who painted …", "en")
+    assert not trails_off("Who broke the vase,", "en")
     assert trails_off("quién pintó el", "es")
     assert not trails_off("Who painted it?", "en")
 

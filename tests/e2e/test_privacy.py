@@ -1,6 +1,5 @@
 """Canaries: nothing of a visit is written anywhere, and nothing is left of it after reset."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -32,9 +31,7 @@ async def test_nothing_of_a_visit_is_written_or_survives_it(built_pack, tmp_path
                 snapshot["volume"],
             )
         _, health = await running.get("/health", Authorization="Bearer boot-token-of-a-test")
-        opened = [
-            Path(f"/proc/{running.process.pid}/fd/{n}").resolve() for n in os.listdir(f"/proc/{running.process.pid}/fd")
-        ]
+        opened = [link.resolve() for link in Path(f"/proc/{running.process.pid}/fd").iterdir()]
 
         assert not any(c in repr(health) for c in CANARIES)
         written = [f for folder in ("s", "tmp") for f in (tmp_path / folder).rglob("*") if f.is_file()]

@@ -11,7 +11,6 @@ import psutil
 import pytest
 import soxr
 from sidecars import TOKEN, sidecar
-
 from wayside.adapters.models import ModelShelf, Whisper
 from wayside.adapters.stt.whisper import WhisperSpeechToText
 from wayside.adapters.tts.piper import PiperTextToSpeech

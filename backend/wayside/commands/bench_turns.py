@@ -76,7 +76,7 @@ async def voiced(voice: TextToSpeech, text: str, language: str) -> bytes:
         rate = chunk.rate
     samples = np.frombuffer(bytes(pcm), dtype="<i2").astype(np.float32)
     resampled = soxr.resample(samples, rate, CAPTURE_RATE)
-    return np.clip(resampled, -32768, 32767).astype("<i2").tobytes()
+    return bytes(np.clip(resampled, -32768, 32767).astype("<i2").tobytes())
 
 
 async def _ask(
@@ -165,10 +165,6 @@ class _ClockedVoice(ToneTextToSpeech):
                 self.first_audio = time.perf_counter()
             first = False
             yield chunk
-
-
-class _ClockedSpeechToText(ScriptedSpeechToText):
-    """Notes when the final left."""
 
 
 async def overhead(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayside.core.errors import WaysideError
+
 RATE = 48_000
 
 

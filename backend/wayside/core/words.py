@@ -135,12 +135,13 @@ def is_acknowledgement(text: str, language: str) -> bool:
 
 
 def trails_off(text: str, language: str) -> bool:
-    """True when the last word announces more ("and", "the", "um") or the text ends in an ellipsis."""
+    """True when the last word announces more ("and", "the", "um") or the text ends in an ellipsis or a dash."""
     heard = words(text)
     if not heard:
         return False
     open_ended = HESITATIONS.get(language.split("-", maxsplit=1)[0], frozenset())
-    return text.rstrip().endswith(("…", "...", ",", "-")) or heard[-1] in open_ended
+    # A comma at the end means nothing: recognisers like to write one there.
+    return text.rstrip().endswith(("…", "...", "-")) or heard[-1] in open_ended
 
 
 def reads_complete(text: str) -> bool:

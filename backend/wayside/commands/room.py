@@ -27,7 +27,6 @@ RATE = CAPTURE_RATE
 BLOCK = RATE // 100
 AUDIBLE = 100  # of 32768: −50 dB
 POLL_S = 0.005
-_PRERENDERED = 0  # generation 0 is never a visitor's
 
 Samples = npt.NDArray[np.int16]
 
@@ -158,11 +157,11 @@ async def kiosk_open(
         raise _first(errors) from None
 
 
-async def spoken(voice: TextToSpeech, text: str, language: str) -> bytes:
-    """`text` in the embedded voice, as mono s16le at 16 kHz."""
+async def spoken(voice: TextToSpeech, text: str, language: str, generation: int) -> bytes:
+    """`text` in the embedded voice, as mono s16le at 16 kHz; `generation` must not have been cancelled."""
     sound = bytearray()
     rate = RATE
-    async for chunk in voice.speak(text, language, _PRERENDERED, 0):
+    async for chunk in voice.speak(text, language, generation, 0):
         rate = chunk.rate
         sound += chunk.pcm
     samples = np.frombuffer(sound, dtype="<i2").astype(np.float32)

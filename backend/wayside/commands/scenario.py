@@ -6,7 +6,7 @@ and from what came of each turn. A run that fails leaves both signals as a stere
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from wayside.commands.say import stage_ms
 from wayside.commands.scenario_checks import Outcome, failures
 from wayside.core.errors import WaysideError
 from wayside.runtime.logs import configure
-from wayside.runtime.visit import Visit
+from wayside.runtime.visit import Generations, Visit
 from wayside.wire.scenario import Scenario, Spoken, Step, anchor, read_scenario, seconds
 
 OPENING_S = 0.4
@@ -48,6 +48,7 @@ async def run_files(files: Sequence[Path], place: wiring.Place, *, repeat: int, 
     scenarios = [(path, read_scenario(path)) for path in paths]
     loaded = await asyncio.to_thread(wiring.content, place)
     speech = wiring.Speech(place.shelf())
+    generations = Generations()
     results: list[dict[str, Any]] = []
     try:
         for path, scenario in scenarios:
@@ -58,10 +59,10 @@ async def run_files(files: Sequence[Path], place: wiring.Place, *, repeat: int, 
                     remedy=f"Choose one of: {known}.",
                 )  # fmt: skip
             await speech.warm(scenario.language)
-            clips = await _clips(path, scenario, speech)
+            clips = await _clips(path, scenario, speech, generations.mint())
             runs = []
             for number in range(1, max(1, repeat) + 1):
-                found = await _run(path, scenario, clips, place, loaded, speech, number)
+                found = await _run(path, scenario, clips, place, loaded, speech, generations, number)
                 tell(f"{path.stem} {number}/{repeat}: {'passed' if not found['failures'] else 'FAILED'}")
                 runs.append(found)
             results.append(_summary(path, runs))
@@ -96,10 +97,12 @@ async def _run(
     place: wiring.Place,
     loaded: wiring.Content,
     speech: wiring.Speech,
+    generations: Generations,
     number: int,
 ) -> dict[str, Any]:
     room = Room()
-    parts = wiring.parts(room.link, loaded, speech, clock=room.link.clock)
+    # The voice never speaks a generation again that was cancelled, so these rise through all runs of one voice.
+    parts = replace(wiring.parts(room.link, loaded, speech, clock=room.link.clock), generations=generations)
     async with visit_in(room, parts, wiring.kiosk_settings(place), scenario.language) as (_, visit):
         if scenario.exhibit is not None and not visit.look_at(scenario.exhibit):
             raise WaysideError(
@@ -192,14 +195,14 @@ async def _settled(run: _Run) -> None:
     await room.until(settled, SETTLE_S)
 
 
-async def _clips(path: Path, scenario: Scenario, speech: wiring.Speech) -> dict[str, bytes]:
+async def _clips(path: Path, scenario: Scenario, speech: wiring.Speech, generation: int) -> dict[str, bytes]:
     """The sound of every `hear`, made before the conversation begins."""
     clips: dict[str, bytes] = {}
     for number, step in enumerate(scenario.steps, start=1):
         if step.hear is None:
             continue
         if isinstance(step.hear, Spoken):
-            clips[_clip_key(step.hear)] = await spoken(speech.voice, step.hear.speak, scenario.language)
+            clips[_clip_key(step.hear)] = await spoken(speech.voice, step.hear.speak, scenario.language, generation)
             continue
         try:
             clips[_clip_key(step.hear)] = await asyncio.to_thread(read_audio, path.parent / step.hear)

@@ -154,7 +154,13 @@ def _load(folder: Path) -> Content:
     return Content(load_pack(folder), SqlitePassageIndex(folder / "index.sqlite"), folder / "fallback")
 
 
-def parts(link: AudioLink, loaded: Content, speech: Speech, clock: Clock | None = None) -> Parts:
+def parts(
+    link: AudioLink,
+    loaded: Content,
+    speech: Speech,
+    clock: Clock | None = None,
+    generations: Generations | None = None,
+) -> Parts:
     """Everything a visit talks to. `clock` must be the one the link's times are from."""
     return Parts(
         link=link,
@@ -165,7 +171,7 @@ def parts(link: AudioLink, loaded: Content, speech: Speech, clock: Clock | None 
         clock=clock or SystemClock(),
         pack=loaded.pack,
         new_id=lambda: secrets.token_urlsafe(12),
-        generations=Generations(),
+        generations=generations or Generations(),
     )
 
 

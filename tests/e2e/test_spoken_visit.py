@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import time
-import wave
 
 import numpy as np
 import psutil
@@ -13,38 +12,11 @@ import soxr
 from sidecars import TOKEN, sidecar
 from wayside.adapters.models import ModelShelf, Whisper
 from wayside.adapters.stt.whisper import WhisperSpeechToText
-from wayside.adapters.tts.piper import PiperTextToSpeech
 from wayside.core.questions import fold
 
+pytest_plugins = ["spoken"]
 pytestmark = [pytest.mark.device, pytest.mark.models, pytest.mark.timeout(240)]
 RATE = 48_000
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory):
-    return ModelShelf(cache=tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture
-async def question(shelf, tmp_path):
-    """Writes a spoken question as a wav file."""
-    voice = PiperTextToSpeech(shelf.voice())
-
-    async def speak(text: str):
-        pcm, rate = bytearray(), 0
-        async for chunk in voice.speak(text, "en", 0, 0):
-            pcm.extend(chunk.pcm)
-            rate = chunk.rate
-        path = tmp_path / f"{abs(hash(text))}.wav"
-        with wave.open(str(path), "wb") as out:
-            out.setnchannels(1)
-            out.setsampwidth(2)
-            out.setframerate(rate)
-            out.writeframes(bytes(pcm))
-        return path
-
-    yield speak
-    await voice.close()
 
 
 async def words_in(recording: np.ndarray, shelf: ModelShelf) -> set[str]:

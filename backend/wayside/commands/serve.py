@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -204,8 +205,20 @@ def _listen(host: str, port: int) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
-    except OSError:
+    except OSError as error:
         sock.close()
+        if error.errno == errno.EACCES:
+            raise WaysideError(
+                "port.forbidden",
+                f"Port {port} is only for the system.",
+                remedy="Choose one above 1023 with --port.",
+            ) from None
+        if error.errno != errno.EADDRINUSE:
+            raise WaysideError(
+                "host.unavailable",
+                f"{host} is no address of this machine.",
+                remedy="Choose another with --host, or leave it out.",
+            ) from None
         raise WaysideError(
             "port.in_use",
             f"Port {port} is in use, perhaps by a Wayside that is already running.",

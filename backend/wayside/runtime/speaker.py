@@ -284,6 +284,8 @@ class Speaker:
                     return False
         if self._reply is not None:
             self._reply = ledger.synthesis_ended(self._reply, utterance.id)
+            if not self._reply.utterances[utterance.id - 1].synthesised and utterance.text.strip():
+                raise WaysideError("tts.failed", "The voice made no sound.", retryable=True)
         if self.degraded:
             self.degraded.clear()
             self._reading_changed()

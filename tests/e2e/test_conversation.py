@@ -31,7 +31,7 @@ def loud_times(recording: Recording) -> np.ndarray:
 
 @pytest.mark.device
 async def test_the_guide_is_silent_soon_after_a_visitor_speaks(audio_server, built_pack, tmp_path, question):
-    wav = await question("Wait, who made the amphora with Achilles and Ajax?")
+    wav = await question("Who made the amphora with Achilles and Ajax?")
     async with sidecar(tmp_path / "s", built_pack) as running, running.page() as page:
         audio_server.murmur()
         await page.send("start", language="en")

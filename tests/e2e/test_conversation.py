@@ -36,8 +36,13 @@ async def test_the_guide_is_silent_soon_after_a_visitor_speaks(audio_server, bui
         audio_server.murmur()
         await page.send("start", language="en")
         await page.send("listen", mode="automatic")
+        # The echo canceller takes all it hears for echo until it has heard some seconds of the guide.
         await page.send("say", text="Who broke the Portland Vase?")
         await page.until(lambda: page.of("caption"))
+        await asyncio.sleep(8)
+        await page.send("say", text="What game are Achilles and Ajax playing?")
+        said = page.of("caption")[-1]["generation"]
+        await page.until(lambda: page.of("caption")[-1]["generation"] > said)
         old = page.of("caption")[-1]["generation"]
         guide, visitor = audio_server.record_loudspeaker(), audio_server.record("mic.monitor")
         await guide.ready()
@@ -52,8 +57,8 @@ async def test_the_guide_is_silent_soon_after_a_visitor_speaks(audio_server, bui
         spoken = loud_times(guide) - onset
         assert np.any((-0.8 < spoken) & (spoken < 0))
         assert not np.any((spoken > 0.4) & (spoken < 1.4))
-        assert old == page.of("clear")[-1]["generation"]
-        after = page.frames[page.frames.index(page.of("clear")[-1]) + 1 :]
+        clear = next(f for f in page.of("clear") if f["generation"] == old)
+        after = page.frames[page.frames.index(clear) + 1 :]
         assert {"interrupted"} >= {f["state"] for f in after if f["type"] == "caption" and f["generation"] <= old}
         assert not [f for f in after if f["type"] == "utterance" and f["generation"] <= old]
 

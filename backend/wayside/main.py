@@ -29,7 +29,7 @@ from wayside.ports.voice_activity import VoiceActivity
 from wayside.releases.build import build_pack
 from wayside.releases.load import load_pack
 from wayside.runtime.kiosk import KioskSettings
-from wayside.runtime.visit import Generations, Parts
+from wayside.runtime.parts import Generations, Parts
 from wayside.stores.sqlite.passages import SqlitePassageIndex, build_index
 from wayside.wire.site import Site, read_settings, read_site
 

@@ -16,7 +16,8 @@ from wayside.ports.text_to_speech import ToneTextToSpeech
 from wayside.ports.voice_activity import ScriptedVoiceActivity
 from wayside.runtime.answer import Answered
 from wayside.runtime.kiosk import Kiosk, KioskSettings
-from wayside.runtime.visit import Generations, Parts, Visit
+from wayside.runtime.parts import Generations, Parts
+from wayside.runtime.visit import Visit
 
 __all__ = ["Scene", "ScriptedDialogue", "loud", "quiet", "run_virtual", "scene"]
 

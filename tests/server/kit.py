@@ -15,7 +15,7 @@ from wayside.ports.speech_to_text import ScriptedSpeechToText
 from wayside.ports.text_to_speech import ToneTextToSpeech
 from wayside.ports.voice_activity import ScriptedVoiceActivity
 from wayside.runtime.kiosk import Kiosk, KioskSettings
-from wayside.runtime.visit import Generations, Parts
+from wayside.runtime.parts import Generations, Parts
 from wayside.server.app import build_app
 from wayside.server.security import Access
 from wayside.server.visit_socket import Screen

@@ -17,8 +17,8 @@ import numpy as np
 
 from wayside import main as wiring
 from wayside.adapters.audio.device import DeviceLink
-from wayside.commands.bench_turns import voiced
 from wayside.commands.null_sinks import RATE, AudioServer, Recording
+from wayside.commands.room import spoken as spoken_by
 from wayside.ports.audio_link import CAPTURE_RATE
 from wayside.runtime.kiosk import Kiosk
 from wayside.runtime.screen import ScreenEvent, Status, UtteranceFrame
@@ -95,7 +95,7 @@ async def onset(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]
             status.append(event)
 
     async with _server() as server:
-        spoken = await voiced(speech.voice, QUESTION, "en")
+        spoken = await spoken_by(speech.voice, QUESTION, "en", 0)
         question = _wav(server.folder / "question.wav", spoken)
         link = DeviceLink(2)
         kiosk = Kiosk(

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 
 import numpy as np
 import psutil
-import soxr
 
 from wayside import main as wiring
 from wayside.adapters.audio.file import FileLink
+from wayside.commands.room import spoken as spoken_by
 from wayside.commands.say import stage_ms
 from wayside.core.runs.events import AssistantOutput, Completed, DriverEvent
 from wayside.ports.audio_fake import FakeAudioLink
@@ -27,8 +27,9 @@ from wayside.ports.text_to_speech import SpeechChunk, TextToSpeech, ToneTextToSp
 from wayside.ports.voice_activity import ScriptedVoiceActivity
 from wayside.runtime.answer import Answered
 from wayside.runtime.kiosk import Kiosk, KioskSettings
+from wayside.runtime.parts import Generations, Parts
 from wayside.runtime.screen import ScreenEvent, UtteranceFrame
-from wayside.runtime.visit import Generations, Parts, Visit
+from wayside.runtime.visit import Visit
 
 QUESTIONS = 10
 OVERHEAD_TURNS = 24
@@ -55,7 +56,7 @@ async def embedded(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[flo
             asked = [q.text for exhibit in loaded.pack.exhibits for q in exhibit.questions[language][:2]][:QUESTIONS]
             for number, question in enumerate(asked, start=1):
                 tell(f"  {language} question {number} of {len(asked)}")
-                spoken = await voiced(speech.voice, question, language, generations.mint())
+                spoken = await spoken_by(speech.voice, question, language, generations.mint())
                 turn = await _ask(place, loaded, speech, language, spoken, generations)
                 if turn is None:
                     tell("  not understood as a question; not counted")
@@ -69,17 +70,6 @@ async def embedded(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[flo
         await speech.close()
         loaded.index.close()
     return found
-
-
-async def voiced(voice: TextToSpeech, text: str, language: str, generation: int = 0) -> bytes:
-    """`text` spoken by a voice, as mono s16le at 16 kHz."""
-    pcm, rate = bytearray(), CAPTURE_RATE
-    async for chunk in voice.speak(text, language, generation, 0):
-        pcm.extend(chunk.pcm)
-        rate = chunk.rate
-    samples = np.frombuffer(bytes(pcm), dtype="<i2").astype(np.float32)
-    resampled = soxr.resample(samples, rate, CAPTURE_RATE)
-    return bytes(np.clip(resampled, -32768, 32767).astype("<i2").tobytes())
 
 
 async def _ask(

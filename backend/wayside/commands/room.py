@@ -20,8 +20,9 @@ from wayside.ports.audio_link import CAPTURE_RATE
 from wayside.ports.text_to_speech import TextToSpeech
 from wayside.runtime.answer import Answered
 from wayside.runtime.kiosk import Kiosk, KioskSettings
+from wayside.runtime.parts import Parts
 from wayside.runtime.screen import Notice, ScreenEvent, UtteranceFrame
-from wayside.runtime.visit import Parts, Visit
+from wayside.runtime.visit import Visit
 
 RATE = CAPTURE_RATE
 BLOCK = RATE // 100

@@ -19,7 +19,8 @@ from wayside.commands.say import stage_ms
 from wayside.commands.scenario_checks import Outcome, failures
 from wayside.core.errors import WaysideError
 from wayside.runtime.logs import configure
-from wayside.runtime.visit import Generations, Visit
+from wayside.runtime.parts import Generations
+from wayside.runtime.visit import Visit
 from wayside.wire.scenario import Scenario, Spoken, Step, anchor, read_scenario, seconds
 
 OPENING_S = 0.4

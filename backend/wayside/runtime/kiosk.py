@@ -14,8 +14,9 @@ from wayside.core.turns import TurnSettings
 from wayside.ports.audio_link import DeviceFound, DeviceLost
 from wayside.runtime.answer import Answered
 from wayside.runtime.logs import get_logger
+from wayside.runtime.parts import Parts
 from wayside.runtime.screen import ScreenEvent, Snapshot
-from wayside.runtime.visit import Parts, Visit
+from wayside.runtime.visit import Visit
 
 RESET_DEADLINE_S = 1.0
 
@@ -154,6 +155,9 @@ class Kiosk:
                 ready.set_result(visit)
         except* Exception:  # noqa: BLE001 - a fault of one visit ends that visit only; its text may hold content
             log.error("visit.fault", code="visit.fault")  # noqa: TRY400 - tracebacks carry values
+            if not ready.done():
+                # Whoever waits for the visit must not wait for ever.
+                ready.set_exception(WaysideError("visit.fault", "The visit could not begin.", retryable=True))
         finally:
             self.visit = None
             self._host = None

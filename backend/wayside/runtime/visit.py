@@ -7,10 +7,8 @@ task ends, everything here ends with it.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from wayside.core.content import Pack
 from wayside.core.idle import Idle, IdlePhase
 from wayside.core.runs.events import (
     Choice,
@@ -51,14 +49,11 @@ from wayside.core.turn_events import (
 )
 from wayside.core.turns import Turns, TurnSettings, step
 from wayside.core.words import visible_text
-from wayside.ports.audio_link import AudioLink, CaptureFrame, DeviceFound, DeviceLost, LinkEnded, LinkEvent
-from wayside.ports.clock import Clock
-from wayside.ports.language_model import HistoryItem, LanguageModel
-from wayside.ports.speech_to_text import SpeechToText
-from wayside.ports.text_to_speech import TextToSpeech
-from wayside.ports.voice_activity import VoiceActivity
+from wayside.ports.audio_link import CaptureFrame, DeviceFound, DeviceLost, LinkEnded, LinkEvent
+from wayside.ports.language_model import HistoryItem
 from wayside.runtime.answer import Answer, Answered, TurnTimes
 from wayside.runtime.listener import Listener
+from wayside.runtime.parts import Parts
 from wayside.runtime.runs import RoomAgentRuntime, RunInput, RunStatus
 from wayside.runtime.screen import (
     Choices,
@@ -85,33 +80,6 @@ TICK_S = 0.5
 
 Mode = Literal["button", "automatic"]
 Reason = Literal["ended", "inactive", "limit"]
-
-
-class Generations:
-    """Mints generation ids for the kiosk's lifetime; they only rise, across visits too."""
-
-    def __init__(self) -> None:
-        self.current = 0
-
-    def mint(self) -> int:
-        """The next generation."""
-        self.current += 1
-        return self.current
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Everything outside that a visit talks to."""
-
-    link: AudioLink
-    voice_activity: VoiceActivity
-    speech_to_text: SpeechToText
-    voice: TextToSpeech
-    dialogue: LanguageModel
-    clock: Clock
-    pack: Pack
-    new_id: Callable[[], str]
-    generations: Generations
 
 
 class Visit:

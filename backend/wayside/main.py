@@ -89,6 +89,7 @@ class Speech:
 
     def __init__(self, shelf: ModelShelf) -> None:
         self.missing: list[WaysideError] = []
+        self._broken: set[str] = set()  # languages whose recogniser can't be loaded
         streams = self._try(lambda: silero_streams(shelf.silero().path))
         self._whisper = self._try(lambda: _whisper(shelf, streams, self.missing))
         self._piper = self._try(lambda: _piper(shelf))
@@ -100,8 +101,8 @@ class Speech:
 
     @property
     def can_hear(self) -> bool:
-        """Whether there is a recogniser."""
-        return self._whisper is not None
+        """Whether there is a recogniser that works."""
+        return self._whisper is not None and not self._broken.issuperset(self._whisper.capabilities.languages)
 
     @property
     def can_speak(self) -> bool:
@@ -114,17 +115,42 @@ class Speech:
         return [language for language in languages if language not in good]
 
     async def warm(self, language: str) -> None:
-        """Load what a visit in `language` needs, the recogniser and the voice side by side."""
+        """Load what a visit in `language` needs, the recogniser and the voice side by side.
+
+        What can't be loaded is told in `missing` like what was never there; the rest works without it.
+        """
         async with asyncio.TaskGroup() as group:
-            if self._whisper is not None and language in self._whisper.capabilities.languages:
-                group.create_task(self._whisper.warm((language,)))
-            if self._piper is not None:
-                group.create_task(self._piper.warm())
+            group.create_task(self._warm_recogniser(language))
+            group.create_task(self._warm_voice())
 
     async def close(self) -> None:
         """End executors and child processes."""
         await self.speech_to_text.close()
         await self.voice.close()
+
+    async def _warm_recogniser(self, language: str) -> None:
+        if self._whisper is None or language not in self._whisper.capabilities.languages:
+            return
+        try:
+            await self._whisper.warm((language,))
+        except WaysideError as error:
+            self.missing.append(error)
+            self._broken.add(language)
+
+    async def _warm_voice(self) -> None:
+        if self._piper is None:
+            return
+        try:
+            await self._piper.warm()
+        except WaysideError:
+            self.missing.append(
+                WaysideError(
+                    "tts.model_broken", "The voice can not be loaded", remedy="`wayside doctor` says which was found."
+                )
+            )
+            if isinstance(self.voice, VoiceByLanguage):
+                await self.voice.drop(self._piper)
+            self._piper = None
 
     def _try(self, make: Callable[[], T]) -> T | None:
         try:

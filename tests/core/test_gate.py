@@ -2,11 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from wayside.core.gate import WINDOW_SAMPLES, GateEvent, SpeechGate, SpeechStarted, SpeechStopped
+from wayside.core.gate import WINDOW_SAMPLES, GateEvent, GateSettings, SpeechGate, SpeechStarted, SpeechStopped
 
 
-def run(probabilities: list[float]) -> list[GateEvent]:
-    gate, events = SpeechGate(), []
+def run(probabilities: list[float], settings: GateSettings | None = None) -> list[GateEvent]:
+    gate, events = SpeechGate(settings or GateSettings()), []
     for probability in probabilities:
         gate, event = gate.step(probability)
         if event is not None:
@@ -14,16 +14,19 @@ def run(probabilities: list[float]) -> list[GateEvent]:
     return events
 
 
-def test_a_single_doubtful_window_is_not_speech():
-    assert [] == run([0.0, 0.8, 0.0, 0.0])
+def test_a_window_below_the_upper_threshold_is_not_speech():
+    assert [] == run([0.0, 0.49, 0.49, 0.0])
 
 
-def test_a_single_sure_window_is_speech_at_once():
-    assert [SpeechStarted(WINDOW_SAMPLES)] == run([0.0, 0.99])
+def test_a_single_window_above_it_is_speech_at_once():
+    assert [SpeechStarted(WINDOW_SAMPLES)] == run([0.0, 0.5])
 
 
-def test_speech_starts_where_its_first_window_began():
-    assert [SpeechStarted(2 * WINDOW_SAMPLES)] == run([0.1, 0.1, 0.6, 0.6])
+def test_where_more_is_asked_for_speech_starts_with_its_first_window():
+    asked = GateSettings(start_windows=2)
+
+    assert [] == run([0.1, 0.6, 0.1, 0.6, 0.1], asked)
+    assert [SpeechStarted(2 * WINDOW_SAMPLES)] == run([0.1, 0.1, 0.6, 0.6], asked)
 
 
 def test_a_dip_between_the_thresholds_does_not_end_speech():

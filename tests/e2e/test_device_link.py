@@ -377,16 +377,14 @@ async def test_the_kiosks_own_voice_is_cancelled_by_20_db(audio_server, tmp_path
     with wave.open(str(said)) as file:
         rate, pcm = file.getframerate(), file.readframes(file.getnframes())
     rounds = []
-    loop = audio_server.pactl("load-module", "module-loopback", "source=spk.monitor", "sink=mic", "latency_msec=60")
+    loop = audio_server.echo(-6, latency_ms=60)
     try:
-        inputs = audio_server.pactl("list", "short", "sink-inputs").split()
-        audio_server.pactl("set-sink-input-volume", inputs[0], "-6dB")
         for _ in range(ROUNDS):
             rounds.append(await echo_return_loss(audio_server, pcm, rate))
             if rounds[-1] > 20:
                 break
     finally:
-        audio_server.pactl("unload-module", loop)
+        audio_server.remove_module(loop)
     record_property("erle_db", str(rounds))
 
     assert max(rounds) > 20

@@ -1,6 +1,7 @@
 """A whole kiosk on fakes in virtual time: what a visitor does goes in, what people see and hear comes out."""
 
 import asyncio
+import functools
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -169,12 +170,11 @@ async def _pump(link: FakeAudioLink) -> None:
         link.tick()
 
 
-def virtually(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+def virtually(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Run an async test in virtual time."""
 
-    def run() -> None:
-        run_virtual(test())
+    @functools.wraps(test)
+    def run(*args: object, **kwargs: object) -> None:
+        run_virtual(test(*args, **kwargs))
 
-    run.__name__ = test.__name__
-    run.__doc__ = test.__doc__
     return run

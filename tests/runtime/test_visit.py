@@ -8,6 +8,7 @@ from wayside.core.errors import WaysideError
 from wayside.core.reply import ReplyState
 from wayside.ports.speech_to_text import ScriptedSegment
 from wayside.ports.text_to_speech import ToneTextToSpeech
+from wayside.runtime import kiosk as kiosk_module
 from wayside.runtime.kiosk import KioskSettings
 from wayside.runtime.runs import RunStatus
 from wayside.runtime.screen import (
@@ -321,6 +322,48 @@ async def test_reset_in_the_middle_of_an_answer_is_silent_and_leaves_nothing():
         assert s.kiosk.visit is None
         assert not s.link.listening
         assert {"visit"} & {t.get_name() for t in asyncio.all_tasks()} == set()
+
+
+@virtually
+async def test_of_starts_at_the_same_moment_the_last_has_the_floor_and_none_is_orphaned():
+    async with scene() as s:
+        visits = await asyncio.gather(*(s.kiosk.start_visit("en") for _ in range(3)))
+
+        assert s.kiosk.visit is visits[-1]
+        assert 1 == sum(task.get_name() == "visit" for task in asyncio.all_tasks())
+        s.visit.say("Who made it?")
+        await s.until(lambda: s.answered)
+
+
+@virtually
+async def test_a_reset_in_the_moment_of_a_start_leaves_no_visit():
+    async with scene() as s:
+        await s.kiosk.reset("ended")
+        starting = asyncio.create_task(s.kiosk.start_visit("en"))
+        while not any(task.get_name() == "visit" for task in asyncio.all_tasks()):
+            await asyncio.sleep(0)
+        await s.kiosk.reset("staff")
+
+        with pytest.raises(WaysideError) as refused:
+            await starting
+        assert "visit.fault" == refused.value.code
+        assert s.kiosk.visit is None
+        assert await s.kiosk.start_visit("en") is s.kiosk.visit
+
+
+@virtually
+async def test_a_visit_that_can_not_begin_is_refused_and_the_next_one_begins(monkeypatch):
+    async with scene() as s:
+        with monkeypatch.context() as broken:
+            broken.setattr(kiosk_module, "Visit", lambda *_, **__: 1 / 0)
+            with pytest.raises(WaysideError) as refused:
+                await s.kiosk.start_visit("en")
+        assert "visit.fault" == refused.value.code
+        assert s.kiosk.visit is None
+
+        await s.kiosk.start_visit("en")
+        s.visit.say("Who made it?")
+        await s.until(lambda: s.answered)
 
 
 @virtually

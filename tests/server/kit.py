@@ -1,6 +1,7 @@
 """The real application over a kiosk on fakes, and pages that are sockets."""
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -86,6 +87,12 @@ class Served:
     group: asyncio.TaskGroup
     volumes: list[float] = field(default_factory=list)
     ready: bool = True
+    disk_full: bool = False
+
+    def save_volume(self, db: float) -> None:
+        if self.disk_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.volumes.append(db)
 
     @asynccontextmanager
     async def page(self, *, hello: bool = True, **fields) -> AsyncIterator[Page]:
@@ -142,7 +149,7 @@ async def served(
             build="build",
             health=lambda: {"version": "1"},
             ready=lambda: (scene.ready, ["audio.microphone_lost"]),
-            save_volume=scene.volumes.append,
+            save_volume=scene.save_volume,
         )
         pump = group.create_task(_pump(link))
         kiosk_task = group.create_task(kiosk.run()) if running else None

@@ -122,6 +122,15 @@ async def test_an_operator_sets_the_volume(scene, db):
     assert ([db], db) == (scene.volumes, scene.kiosk.volume_db)
 
 
+async def test_a_volume_that_can_not_be_kept_is_set_and_told(scene):
+    scene.disk_full = True
+
+    answer = await scene.client.post("/v1/operator/volume", headers=BEARER, json={"db": -6})
+
+    assert (200, {"ok": True, "volume": -6.0, "kept": False}) == (answer.status, await answer.json())
+    assert ([], -6) == (scene.volumes, scene.kiosk.volume_db)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -146,3 +146,15 @@ async def test_every_issue_has_a_suggestion():
 
     assert [issue["code"] for issue in answer["issues"]] == ["pack.missing", "sidecar.safe_mode"]
     assert all(issue["suggestion"] for issue in answer["issues"])
+
+
+class SidecarWithoutRoom(DeadSidecar):
+    async def volume(self, db):
+        return {"ok": True, "volume": db, "kept": False}
+
+
+async def test_a_volume_that_is_not_kept_is_told_with_the_reason():
+    answer = await Actions(FakeChildren(), SidecarWithoutRoom(), local_issues=NoIssues()).do("volume", 3)
+
+    assert answer["code"] == "settings.not_kept"
+    assert "disk" in answer["message"]

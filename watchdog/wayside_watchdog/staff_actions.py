@@ -89,6 +89,10 @@ class Actions:
         answer = await self._sidecar.volume(db)
         if answer is None:
             return _failed("sidecar.no_answer", "The guide did not answer. Restart it, then set the volume again.")
+        if answer.get("kept") is False:
+            return _failed(
+                "settings.not_kept", "The volume is set, but only until the next start: the disk is full or read-only."
+            )
         return {"ok": True, "volume": answer.get("volume", db)}
 
     async def _reset(self) -> dict[str, object]:

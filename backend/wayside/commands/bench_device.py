@@ -1,8 +1,9 @@
 """The device link on null sinks: how fast it is quiet, heard from outside.
 
 Onset and silence are read from recordings of the microphone's and the loudspeaker's monitors, each with the arrival
-time of its samples; both recorders have the same delay, so it cancels in the onset measure. The flush measure includes
-the recorder's own delay of about 5 ms.
+time of its samples; both recorders have the same delay, so it cancels in the onset measure. The onset is where the
+question is found in the microphone's signal, echo and all. The flush measure includes the recorder's own delay of
+about 5 ms.
 """
 
 import asyncio
@@ -14,6 +15,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
+import soxr
+from numpy.typing import NDArray
 
 from wayside import main as wiring
 from wayside.adapters.audio.device import DeviceLink
@@ -26,6 +29,7 @@ from wayside.runtime.screen import ScreenEvent, Status, UtteranceFrame
 HOLDS = 30
 BARGE_INS = 20
 LOUD = 200  # of 32767: far above the murmur, far below speech
+ECHO_DB = -20.0
 QUIET_S = 0.25  # the loudspeaker has fallen silent when it stays so for this long
 QUESTION = "Wait, please. Who broke the Portland Vase?"
 
@@ -78,8 +82,8 @@ async def flush(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]
 async def onset(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]]:
     """Speech onset in the microphone signal to silence in the loudspeaker signal, the whole kiosk running.
 
-    The first barge-in warms the echo canceller up and is not counted; one that falls into a pause between the guide's
-    sentences, when there is nothing to silence, is not counted either. The recogniser decodes while this goes on.
+    The microphone hears the loudspeaker's echo, as in a room. A barge-in that falls into a pause between the guide's
+    sentences, when there is nothing to silence, is not counted. The recogniser decodes while this goes on.
     """
     loaded = await asyncio.to_thread(wiring.content, place)
     speech = wiring.Speech(place.shelf())
@@ -97,6 +101,7 @@ async def onset(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]
     async with _server() as server:
         spoken = await spoken_by(speech.voice, QUESTION, "en", 0)
         question = _wav(server.folder / "question.wav", spoken)
+        at_recorder = soxr.resample(np.frombuffer(spoken, dtype="<i2"), CAPTURE_RATE, RATE)
         link = DeviceLink(2)
         kiosk = Kiosk(
             wiring.parts(link, loaded, speech), wiring.kiosk_settings(place), show=show, visit_changed=lambda _: None
@@ -105,6 +110,7 @@ async def onset(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]
             running = group.create_task(kiosk.run())
             await asyncio.sleep(1)
             server.murmur()
+            server.echo(ECHO_DB)
             for number in range(BARGE_INS):
                 tell(f"  barge-in {number + 1} of {BARGE_INS}")
                 speaking.clear()
@@ -119,10 +125,10 @@ async def onset(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]
                 await loudspeaker.ready()
                 await asyncio.sleep(0.2)
                 await asyncio.to_thread(server.play_into_microphone, question)
-                delay = onset_to_silence(microphone, loudspeaker)
+                delay = onset_to_silence(microphone, loudspeaker, at_recorder)
                 microphone.stop()
                 loudspeaker.stop()
-                if delay is not None and number > 0:
+                if delay is not None:
                     delays.append(1000 * delay)
                 await kiosk.reset("ended")
             kiosk.close()
@@ -132,22 +138,19 @@ async def onset(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float]
     return {"onset_to_silence_ms": delays}
 
 
-def onset_to_silence(microphone: Recording, loudspeaker: Recording) -> float | None:
-    """Seconds from the first loud sample of the one to the last before a pause of the other.
+def onset_to_silence(microphone: Recording, loudspeaker: Recording, spoken: NDArray[np.int16]) -> float | None:
+    """Seconds from the first loud sample of `spoken` in the one to the last before a pause of the other.
 
-    None when nothing was spoken, or when the loudspeaker was not sounding just before.
+    None when the loudspeaker was not sounding just before.
     """
-    spoke = np.flatnonzero(np.abs(microphone.samples().astype(np.int32)) > LOUD)
-    if not len(spoke):
-        return None
-    onset_at = _time_of(microphone, int(spoke[0]))
+    onset_at = microphone.time_of(microphone.find(spoken) + int(np.flatnonzero(np.abs(spoken) > LOUD)[0]))
     sounding = np.flatnonzero(np.abs(loudspeaker.samples().astype(np.int32)) > LOUD)
-    times = [(n, _time_of(loudspeaker, int(n))) for n in sounding[:: RATE // 1000]]
-    after = [(n, at) for n, at in times if at >= onset_at]
-    if not after or not any(onset_at - 0.1 <= at < onset_at for _, at in times):
+    times = [loudspeaker.time_of(int(n)) for n in sounding[:: RATE // 1000]]
+    after = [at for at in times if at >= onset_at]
+    if not after or not any(onset_at - 0.1 <= at < onset_at for at in times):
         return None
-    silent_at = after[0][1]
-    for (_, at), (_, following) in zip(after, [*after[1:], (0, float("inf"))], strict=True):
+    silent_at = after[0]
+    for at, following in zip(after, [*after[1:], float("inf")], strict=True):
         silent_at = at
         if following - at > QUIET_S:
             break
@@ -157,15 +160,7 @@ def onset_to_silence(microphone: Recording, loudspeaker: Recording) -> float | N
 def last_loud_at(recorder: Recording, since: float) -> float:
     """When the last loud sample so far was read; `since` when there was none after it."""
     loud = np.flatnonzero(np.abs(recorder.samples().astype(np.int32)) > LOUD)
-    return max(since, _time_of(recorder, int(loud[-1]))) if len(loud) else since
-
-
-def _time_of(recorder: Recording, sample: int) -> float:
-    """The monotonic time of a sample: the arrival of the piece that holds it, less what of it came after."""
-    for at, total in recorder.arrivals():
-        if total > sample:
-            return at - (total - 1 - sample) / RATE
-    return recorder.arrivals()[-1][0]
+    return max(since, recorder.time_of(int(loud[-1]))) if len(loud) else since
 
 
 def _wav(path: Path, pcm: bytes) -> Path:

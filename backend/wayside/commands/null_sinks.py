@@ -108,6 +108,20 @@ class AudioServer:
         raw.write_bytes(noise.tobytes())
         self._helper(["pacat", "-d", "mic", "--raw", f"--rate={RATE}", "--channels=1", str(raw)], wait=False)
 
+    def echo(self, db: float, latency_ms: int = 40) -> str:
+        """The room: the loudspeaker heard by the microphone, `db` weaker. Module index, for `remove_module`."""
+        module = self.pactl(
+            "load-module", "module-loopback", "source=spk.monitor", "sink=mic", f"latency_msec={latency_ms}", "adjust_time=3600"
+        )
+        for line in self.pactl("list", "short", "sink-inputs").splitlines():
+            if "module-loopback" in line:
+                self.pactl("set-sink-input-volume", line.split("\t")[0], f"{db:g}dB")
+        return module
+
+    def remove_module(self, module: str) -> None:
+        """Unload what `echo` or `add_sink` loaded."""
+        self.pactl("unload-module", module)
+
     def record_loudspeaker(self) -> "Recording":
         """Record what the loudspeaker plays, from now on."""
         return self.record("spk.monitor")
@@ -177,6 +191,20 @@ class Recording:
             total += len(piece)
             out.append((at, total // 2))
         return out
+
+    def time_of(self, sample: int) -> float:
+        """The monotonic time of a sample: the arrival of the piece that holds it, less what of it came after."""
+        for at, total in self.arrivals():
+            if total > sample:
+                return at - (total - 1 - sample) / RATE
+        return self._pieces[-1][0]
+
+    def find(self, sound: NDArray[np.int16]) -> int:
+        """The sample at which `sound` (at `RATE`) begins, whatever else is heard: where they correlate most."""
+        heard = self.samples().astype(np.float32)
+        size = 1 << (len(heard) + len(sound)).bit_length()
+        spectrum = np.fft.rfft(heard, size) * np.conj(np.fft.rfft(sound.astype(np.float32), size))
+        return int(np.argmax(np.fft.irfft(spectrum, size)[: len(heard)]))
 
     def stop(self) -> NDArray[np.int16]:
         """End the recording; returns everything."""

@@ -62,7 +62,7 @@ class Sidecar:
         self._stop = asyncio.Event()
         self._kiosk: Kiosk | None = None
         self._link: DeviceLink | None = None
-        self._speech_codes: frozenset[str] = frozenset()
+        self._speech: wiring.Speech | None = None
         self._release = ""
 
     async def run(self) -> int:
@@ -84,8 +84,7 @@ class Sidecar:
         )
         content = await asyncio.to_thread(wiring.content, serving.place)
         self._release = content.pack.release
-        speech = wiring.Speech(serving.place.shelf())
-        self._speech_codes = frozenset(error.code for error in speech.missing)
+        self._speech = speech = wiring.Speech(serving.place.shelf())
         build = wiring.build_id()
         screen = Screen(content.pack, _features(speech, content.pack.languages), build, self._epoch)
         self._link = DeviceLink(self._epoch, DeviceSettings(site.audio.microphone, site.audio.loudspeaker))
@@ -119,7 +118,7 @@ class Sidecar:
         try:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kiosk.run())
-                warming = group.create_task(self._warm(speech, content.pack.languages, token))
+                warming = group.create_task(self._warm(speech, screen, token))
                 await self._stop.wait()
                 kiosk.close()
                 await running
@@ -133,8 +132,10 @@ class Sidecar:
             log.info("sidecar.stopped", state="stopped")
         return 0
 
-    async def _warm(self, speech: wiring.Speech, languages: tuple[str, ...], token: str) -> None:
+    async def _warm(self, speech: wiring.Speech, screen: Screen, token: str) -> None:
+        languages = screen.pack.languages
         await speech.warm(languages[0])
+        screen.offer(_features(speech, languages))
         self._ready = True
         self._publish("ready")
         log.info("sidecar.ready", port=self._serving.port, epoch=self._epoch, release=self._release)
@@ -145,6 +146,7 @@ class Sidecar:
         # A visit in another language that begins before its model is there waits for it once.
         for language in languages[1:]:
             await speech.warm(language)
+        screen.offer(_features(speech, languages))
 
     def _visit_changed(self, screen: Screen, reason: ResetReason | None) -> None:
         if reason is not None:
@@ -154,7 +156,7 @@ class Sidecar:
 
     def _degraded(self) -> list[str]:
         devices = self._kiosk.degraded if self._kiosk else frozenset()
-        return sorted(devices | self._speech_codes)
+        return sorted(devices | {error.code for error in self._speech.missing} if self._speech else devices)
 
     def _readiness(self) -> tuple[bool, list[str]]:
         return self._ready, self._degraded()

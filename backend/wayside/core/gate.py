@@ -14,8 +14,9 @@ class GateSettings:
 
     start: float = 0.5
     stop: float = 0.35
-    sure: float = 0.85  # one window this sure is speech; holding is reversible, so early beats certain
-    start_windows: int = 2  # of less sure windows: fewer and every click is speech
+    start_windows: int = (
+        1  # minimum speech; holding is reversible and knocks stay below `start`, so early beats certain
+    )
     stop_windows: int = 5
 
 
@@ -52,7 +53,7 @@ class SpeechGate:
         end = self.position + WINDOW_SAMPLES
         if not self.speaking:
             above = self.above + 1 if probability >= self.settings.start else 0
-            if above < self.settings.start_windows and probability < self.settings.sure:
+            if above < self.settings.start_windows:
                 return replace(self, above=above, position=end), None
             started = SpeechStarted(end - above * WINDOW_SAMPLES)
             return replace(self, speaking=True, above=0, below=0, position=end, last_voice=end), started

@@ -6,7 +6,7 @@ The newest page has the screen; a visit goes on when its page reconnects with th
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from wayside.core.errors import WaysideError
 from wayside.core.idle import Idle
@@ -58,6 +58,7 @@ class Kiosk:
         self._group: asyncio.TaskGroup | None = None
         self._closing = asyncio.Event()
         self._host: asyncio.Task[None] | None = None
+        self._starting = asyncio.Lock()
         self._reason: ResetReason = "ended"
         self._lost: set[str] = {"audio.microphone_lost", "audio.loudspeaker_lost"}
         self.visit: Visit | None = None
@@ -97,22 +98,27 @@ class Kiosk:
         self._closing.set()
 
     async def start_visit(self, language: str) -> Visit:
-        """Begin a visit; one that is still running is over first."""
-        if self._group is None:
-            raise AssertionError("the kiosk is running")
-        await self.reset("replaced")
-        ready: asyncio.Future[Visit] = asyncio.get_running_loop().create_future()
-        self._host = self._group.create_task(self._run_visit(language, ready), name="visit")
-        self.visit = await ready
-        self._visit_changed(None)
-        return self.visit
+        """Begin a visit; one that is still running is over first. Raises `visit.fault` when it can't begin."""
+        async with self._starting:
+            await self.reset("replaced")
+            if self._group is None or self._closing.is_set():
+                raise WaysideError("visit.fault", "The kiosk is closing.", retryable=True)
+            ready: asyncio.Future[Visit] = asyncio.get_running_loop().create_future()
+            self._host = host = self._group.create_task(self._run_visit(language, ready), name="visit")
+            either: set[asyncio.Future[Any]] = {ready, host}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not ready.done():
+                self._host = None
+                raise WaysideError("visit.fault", "The visit could not begin.", retryable=True)
+            return ready.result()
 
     async def reset(self, reason: ResetReason) -> bool:
         """End the visit and forget it; True when there was one. Silence comes first."""
-        host, visit = self._host, self.visit
-        if host is None or visit is None:
+        host = self._host
+        if host is None:
             return False
-        visit.stop()
+        if self.visit is not None:
+            self.visit.stop()
         self._reason = reason
         host.cancel()
         await asyncio.wait({host}, timeout=RESET_DEADLINE_S)
@@ -152,19 +158,19 @@ class Kiosk:
                 visit.degrade(self.degraded)
                 if self.settings.automatic:
                     visit.listen("automatic")
+                self.visit = visit
+                self._visit_changed(None)
                 ready.set_result(visit)
         except* Exception:  # noqa: BLE001 - a fault of one visit ends that visit only; its text may hold content
             log.error("visit.fault", code="visit.fault")  # noqa: TRY400 - tracebacks carry values
-            if not ready.done():
-                # Whoever waits for the visit must not wait for ever.
-                ready.set_exception(WaysideError("visit.fault", "The visit could not begin.", retryable=True))
         finally:
-            self.visit = None
-            self._host = None
-            await self._silence()
-            self._parts.link.listen(False)
-            self._parts.link.set_gain(None, self.volume_db)
-            self._visit_changed(self._reason)
+            if self._host is asyncio.current_task():  # else it was given up on, and another visit has the floor
+                self.visit = None
+                self._host = None
+                await self._silence()
+                self._parts.link.listen(False)
+                self._parts.link.set_gain(None, self.volume_db)
+                self._visit_changed(self._reason)
 
     async def _silence(self) -> None:
         """Nothing of the visit that ended is heard any more, even when its own settling was cut short."""

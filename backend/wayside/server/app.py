@@ -7,10 +7,13 @@ from typing import Any
 from aiohttp import web
 
 from wayside.runtime.kiosk import Kiosk
+from wayside.runtime.logs import get_logger
 from wayside.server.security import Access, middleware
 from wayside.server.visit_socket import Screen, VisitSocket
 
 MAX_BODY = 16 * 1024
+
+log = get_logger()
 
 
 def build_app(
@@ -64,7 +67,11 @@ def build_app(
             message = "Give db as a number from -20 to 12."
             return web.json_response({"code": "volume.range", "message": message}, status=400)
         kiosk.set_volume(float(db))
-        save_volume(float(db))
+        try:
+            save_volume(float(db))
+        except OSError:  # a full or read-only disk: it sounds as asked, until the next start
+            log.warning("settings.not_kept", code="settings.not_kept")
+            return web.json_response({"ok": True, "volume": float(db), "kept": False})
         return web.json_response({"ok": True, "volume": float(db)})
 
     async def index(_request: web.Request) -> web.StreamResponse:

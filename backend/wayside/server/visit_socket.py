@@ -82,6 +82,12 @@ class Screen:
         if reason is None or reason != "shutdown":
             self.welcome()
 
+    def offer(self, features: "wire.Features") -> None:
+        """What this kiosk can do, now that it has tried; a page that was told otherwise is told again."""
+        if features != self.features:
+            self.features = features
+            self.welcome()
+
     def take(self, page: "_Page") -> None:
         """A page takes the screen; the one before is told and let go."""
         if self._page is not None and self._page is not page:
@@ -273,7 +279,10 @@ class VisitSocket:
             if not self._kiosk.running:
                 return "kiosk.starting", "The kiosk is still starting; touch the screen again in a moment."
             if visit is None:
-                await self._kiosk.start_visit(frame.language)
+                try:
+                    await self._kiosk.start_visit(frame.language)
+                except WaysideError as error:
+                    return error.code, error.message
                 log.info("visit.started", language=frame.language)
             return "", ""
         if isinstance(frame, wire.SetLanguage):

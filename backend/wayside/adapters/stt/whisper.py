@@ -72,9 +72,19 @@ class WhisperSpeechToText:
         return SpeechToTextCapabilities(languages=tuple(self._models))
 
     async def warm(self, languages: Sequence[str] | None = None) -> None:
-        """Load the models (of `languages`, else all) and decode a second of nothing: the first decode allocates."""
+        """Load the models (of `languages`, else all) and decode a second of nothing: the first decode allocates.
+
+        Raises `stt.model_broken` when a model can't be loaded.
+        """
         for language in self._models if languages is None else languages:
-            await asyncio.wrap_future(self._executor.submit(self._warm, language))
+            try:
+                await asyncio.wrap_future(self._executor.submit(self._warm, language))
+            except Exception:  # noqa: BLE001 -- each library below raises its own kinds
+                raise WaysideError(
+                    "stt.model_broken",
+                    f"The recogniser's model for {language!r} can not be loaded",
+                    remedy=f"Install it again: {self._models[language]}",
+                ) from None
 
     async def open(self, language: str, hints: Sequence[str]) -> "WhisperStream":
         short = language.split("-", 1)[0].lower()

@@ -31,6 +31,11 @@ class VoiceByLanguage:
         for provider in self._providers:
             provider.cancel(generation)
 
+    async def drop(self, provider: TextToSpeech) -> None:
+        """Do without a provider that cannot work; the next one speaks its languages."""
+        self._providers = tuple(kept for kept in self._providers if kept is not provider)
+        await provider.close()
+
     async def close(self) -> None:
         for provider in self._providers:
             await provider.close()

@@ -111,7 +111,12 @@ class AudioServer:
     def echo(self, db: float, latency_ms: int = 40) -> str:
         """The room: the loudspeaker heard by the microphone, `db` weaker. Module index, for `remove_module`."""
         module = self.pactl(
-            "load-module", "module-loopback", "source=spk.monitor", "sink=mic", f"latency_msec={latency_ms}", "adjust_time=3600"
+            "load-module",
+            "module-loopback",
+            "source=spk.monitor",
+            "sink=mic",
+            f"latency_msec={latency_ms}",
+            "adjust_time=3600",
         )
         for line in self.pactl("list", "short", "sink-inputs").splitlines():
             if "module-loopback" in line:

@@ -262,6 +262,7 @@ class Child:
         if stream.overflows:
             self._send(wire.Lost(stream.overflows * 160))
             stream.overflows = 0
+        stream.eager = not self._echo.resting  # somebody may talk over the guide: every block counts
         frames: list[bytes] = []
         while (block := stream.captured.read_block()) is not None:
             self._watch_dead_air(now, constant=block[2:] == block[:-2])

@@ -33,7 +33,7 @@ class EchoCanceller:
         """What the loudspeaker played, before its echo can arrive; says whether it was a sound."""
         sound = block != SILENCE
         self._quiet = 0 if sound else self._quiet + 1
-        if self._resting:
+        if self.resting:
             self._ahead += 1
             return False
         self._make_up()
@@ -42,14 +42,15 @@ class EchoCanceller:
 
     def captured(self, block: bytes) -> bytes:
         """The same block without the echo."""
-        if self._resting:
+        if self.resting:
             self._ahead -= 1
             return block
         self._make_up()
         return self._cancel(block)
 
     @property
-    def _resting(self) -> bool:
+    def resting(self) -> bool:
+        """Whether there is nothing to cancel."""
         return self._quiet >= QUIET_BLOCKS
 
     def _make_up(self) -> None:

@@ -324,6 +324,11 @@ export function statusWord(page: Page): Word {
   return "ready";
 }
 
+/** Whether the guide can hear at all. */
+export function hears(page: Page): boolean {
+  return page.features.speech_in && !page.status.degraded.some((code) => code.startsWith("audio.microphone"));
+}
+
 /** Whether something is going on that the visitor can stop. */
 export function stoppable(page: Page): boolean {
   return page.status.speaking || page.status.held || page.status.thinking;

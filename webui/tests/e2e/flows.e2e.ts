@@ -179,6 +179,15 @@ describe("a conversation", () => {
 
     await page.getByTestId("notices").getByText("The guide cannot hear right now.", { exact: false }).waitFor();
     expect(await page.locator(".talk").isDisabled()).toBe(true);
+    const automatic = page.getByRole("button", { name: "Listen automatically" });
+    expect(await automatic.isDisabled()).toBe(true);
+    expect(await automatic.getAttribute("aria-pressed")).toBe("false");
+  });
+
+  test("an answer to read has no volume", async () => {
+    const { page } = kiosk;
+    await page.getByRole("button", { name: "Read, no sound" }).tap();
+    await page.getByRole("button", { name: "Louder", disabled: true }).waitFor();
   });
 
   test("the countdown is answered with one touch", async () => {

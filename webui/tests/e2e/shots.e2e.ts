@@ -41,6 +41,12 @@ describe.skipIf(!folder)("pictures", () => {
     mock.send({ type: "notice", code: "not_understood", severity: "info" });
     await page.waitForTimeout(700);
     await shot("5-listening");
+    mock.status({ degraded: ["audio.microphone_lost"] });
+    await page.getByRole("button", { name: "Read, no sound" }).click();
+    await page.waitForTimeout(400);
+    await shot("5b-deaf-reading");
+    await page.getByRole("button", { name: "Read, no sound" }).click();
+    mock.status({ listening: true });
     await page.getByRole("button", { name: "Español" }).click();
     await page.getByRole("button", { name: "Escribir" }).click();
     await page.waitForTimeout(400);

@@ -186,6 +186,14 @@ async def test_what_piper_says_whisper_hears(tmp_path):
 
 
 @pytest.mark.models
+@pytest.mark.parametrize("language", ["en", "en-US", "fr", "es"])
+async def test_without_a_better_voice_espeak_speaks_a_language_by_its_short_name(language):
+    voice = VoiceByLanguage([EspeakTextToSpeech()])
+
+    assert await spoken(voice, "one", generation=1, language=language)
+
+
+@pytest.mark.models
 async def test_what_espeak_says_in_spanish_whisper_mostly_hears(tmp_path):
     heard = await _round_trip(EspeakTextToSpeech(), "Muchas gracias. La porcelana es azul y blanca.", "es", tmp_path)
 

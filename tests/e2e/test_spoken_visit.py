@@ -144,3 +144,30 @@ async def test_without_any_sound_text_is_answered_and_read(built_pack, tmp_path)
 
         await page.until(lambda: len(page.of("utterance")) == 2)
         assert TOKEN not in (running.folder / "output.log").read_text().replace(f"#token={TOKEN}", "")
+
+
+async def test_with_broken_models_the_rest_goes_on(audio_server, built_pack, tmp_path, shelf):
+    folder = tmp_path / "models"
+    for name in ("tiny.en", "base"):
+        (folder / f"whisper-{name}").mkdir(parents=True)
+        for file in ("model.bin", "config.json", "tokenizer.json", "vocabulary.txt"):
+            (folder / f"whisper-{name}" / file).write_bytes(b"{}")
+    for file in ("broken.onnx", "silero_vad_16k_op15.onnx"):
+        (folder / file).write_bytes(b"{}")
+    (folder / "broken.onnx.json").write_bytes(shelf.voice().config.read_bytes())
+    config = tmp_path / "wayside.toml"
+    config.write_text(f'[models]\nfolder = "{folder}"\n')
+    environment = {"WAYSIDE_CONFIG": str(config)}
+    async with sidecar(tmp_path / "s", built_pack, environment=environment) as running, running.page() as page:
+        recorder = audio_server.record_loudspeaker()
+        await recorder.ready()
+        await page.send("start", language="en")
+        await page.until(lambda: page.of("snapshot")[-1]["phase"] == "visit")
+        await page.send("say", text="Who broke the Portland Vase?")
+        await page.until(lambda: page.of("caption"))
+        _, ready = await running.get("/ready")
+
+        assert not page.of("welcome")[-1]["features"]["speech_in"]
+        assert {"stt.model_broken", "tts.model_broken", "vad.model_broken"} <= set(ready["degraded"])
+        await page.until(lambda: loud(recorder.samples()).size > RATE)  # the voice of last resort is heard
+        recorder.stop()

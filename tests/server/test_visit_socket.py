@@ -209,7 +209,20 @@ async def test_a_command_without_a_visit_gets_an_error_and_a_snapshot(scene, kin
         assert "attract" == page.snapshot["phase"]
 
 
-async def test_a_start_before_the_kiosk_runs_is_refused_kindly(tmp_path):
+async def test_a_start_waits_for_a_kiosk_that_is_opening(tmp_path):
+    async with served(tmp_path, running=False) as scene, scene.page() as page:
+        await page.send("start", "s", language="en")
+        await asyncio.sleep(0.1)
+        assert not page.errors
+        running = scene.group.create_task(scene.kiosk.run())
+        await page.until(lambda: page.snapshot["phase"] == "visit")
+
+        scene.kiosk.close()
+        await running
+
+
+async def test_a_start_before_a_kiosk_that_does_not_open_is_refused_kindly(tmp_path, monkeypatch):
+    monkeypatch.setattr("wayside.runtime.kiosk.OPENING_DEADLINE_S", 0.1)
     async with served(tmp_path, running=False) as scene, scene.page() as page:
         answer = await page.ask("start", "s", language="en")
 

@@ -141,14 +141,11 @@ async def kiosk_open(
     parts: Parts, settings: KioskSettings, show: Callable[[ScreenEvent], None], answered: Callable[[Answered], None]
 ) -> AsyncIterator[Kiosk]:
     """A running kiosk; what breaks inside comes out as itself."""
-    started = asyncio.Event()
-    kiosk = Kiosk(
-        parts, settings, show=show, visit_changed=lambda _reason: None, answered=answered, started=started.set
-    )
+    kiosk = Kiosk(parts, settings, show=show, visit_changed=lambda _reason: None, answered=answered)
     try:
         async with asyncio.TaskGroup() as group:
             running = group.create_task(kiosk.run())
-            await started.wait()
+            await kiosk.opened()
             try:
                 yield kiosk
             finally:

@@ -118,7 +118,7 @@ class Sidecar:
         try:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(kiosk.run())
-                warming = group.create_task(self._warm(speech, screen, token))
+                warming = group.create_task(self._warm(speech, screen, kiosk, token))
                 await self._stop.wait()
                 kiosk.close()
                 await running
@@ -132,9 +132,10 @@ class Sidecar:
             log.info("sidecar.stopped", state="stopped")
         return 0
 
-    async def _warm(self, speech: wiring.Speech, screen: Screen, token: str) -> None:
+    async def _warm(self, speech: wiring.Speech, screen: Screen, kiosk: Kiosk, token: str) -> None:
         languages = screen.pack.languages
         await speech.warm(languages[0])
+        await kiosk.opened()
         screen.offer(_features(speech, languages))
         self._ready = True
         self._publish("ready")

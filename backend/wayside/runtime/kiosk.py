@@ -19,6 +19,7 @@ from wayside.runtime.screen import ScreenEvent, Snapshot
 from wayside.runtime.visit import Visit
 
 RESET_DEADLINE_S = 1.0
+OPENING_DEADLINE_S = 8.0  # an audio child that has just been started
 
 log = get_logger()
 
@@ -47,15 +48,14 @@ class Kiosk:
         show: Callable[[ScreenEvent], None],
         visit_changed: Callable[[ResetReason | None], None],
         answered: Callable[[Answered], None] | None = None,
-        started: Callable[[], None] | None = None,
     ) -> None:
         self._parts = parts
         self.settings = settings
         self._show = show
         self._visit_changed = visit_changed
         self._answered = answered
-        self._started = started
         self._group: asyncio.TaskGroup | None = None
+        self._opened = asyncio.Event()
         self._closing = asyncio.Event()
         self._host: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
@@ -65,10 +65,9 @@ class Kiosk:
         self.volume_db = settings.volume_db
         self.last_frame_at: float | None = None
 
-    @property
-    def running(self) -> bool:
-        """Whether a visit can begin."""
-        return self._group is not None
+    async def opened(self) -> None:
+        """Return when a visit can begin, or never will."""
+        await self._opened.wait()
 
     @property
     def degraded(self) -> frozenset[str]:
@@ -83,8 +82,7 @@ class Kiosk:
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 pumps = [group.create_task(self._frames()), group.create_task(self._events())]
-                if self._started is not None:
-                    self._started()
+                self._opened.set()
                 await self._closing.wait()
                 await self.reset("shutdown")
                 for pump in pumps:
@@ -96,10 +94,20 @@ class Kiosk:
     def close(self) -> None:
         """Ask `run` to end."""
         self._closing.set()
+        self._opened.set()
 
     async def start_visit(self, language: str) -> Visit:
-        """Begin a visit; one that is still running is over first. Raises `visit.fault` when it can't begin."""
+        """Begin a visit; one that is still running is over first. A kiosk that is opening is waited for.
+
+        Raises `kiosk.starting` when that takes too long, and `visit.fault` when the visit can't begin.
+        """
         async with self._starting:
+            try:
+                async with asyncio.timeout(OPENING_DEADLINE_S):
+                    await self.opened()
+            except TimeoutError:
+                message = "The kiosk is still starting; touch the screen again in a moment."
+                raise WaysideError("kiosk.starting", message, retryable=True) from None
             await self.reset("replaced")
             if self._group is None or self._closing.is_set():
                 raise WaysideError("visit.fault", "The kiosk is closing.", retryable=True)

@@ -276,8 +276,6 @@ class VisitSocket:
         if isinstance(frame, wire.Start):
             if frame.language not in self._screen.pack.languages:
                 return "language.unknown", "This kiosk does not speak that language."
-            if not self._kiosk.running:
-                return "kiosk.starting", "The kiosk is still starting; touch the screen again in a moment."
             if visit is None:
                 try:
                     await self._kiosk.start_visit(frame.language)

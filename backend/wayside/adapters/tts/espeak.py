@@ -29,7 +29,9 @@ class EspeakTextToSpeech:
     """
 
     def __init__(self, languages: tuple[str, ...] | None = None, *, words_per_minute: int = 155) -> None:
-        self._languages = tuple(language.lower() for language in (_installed() if languages is None else languages))
+        known = tuple(language.lower() for language in (_installed() if languages is None else languages))
+        # It lists `en-gb` and no `en`, but takes `en`, and knows itself which of its voices is meant by that.
+        self._languages = tuple(dict.fromkeys((*known, *(language.split("-", 1)[0] for language in known))))
         self._pace = words_per_minute
         self._cancellations = Cancellations()
         self._voices = (Voice("espeak-ng", self._languages, RATE, robotic=True),)
@@ -92,10 +94,6 @@ class EspeakTextToSpeech:
         for candidate in (tag, tag.split("-", 1)[0]):
             if candidate in self._languages:
                 return candidate
-        family = f"{tag.split('-', 1)[0]}-"
-        for known in self._languages:
-            if known.startswith(family):
-                return known
         raise WaysideError("tts.language", f"no voice for {language!r}", remedy="Choose another language.")
 
 

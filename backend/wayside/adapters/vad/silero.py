@@ -7,6 +7,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from wayside.core.errors import WaysideError
 from wayside.ports.voice_activity import WINDOW_SAMPLES, VoiceActivity
 
 _CONTEXT_SAMPLES = 64
@@ -39,10 +40,20 @@ class SileroVoiceActivity:
 
 
 def silero_streams(model: Path) -> Callable[[], VoiceActivity]:
-    """Load the model once (20–80 ms); each call of the result starts a stream of its own."""
+    """Load the model once (20–80 ms); each call of the result starts a stream of its own.
+
+    Raises `vad.model_broken` when it can't be loaded.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own exceptions share no base class
+        raise WaysideError(
+            "vad.model_broken",
+            f"The voice activity model in {model} can not be loaded: {type(error).__name__}",
+            remedy="Install the wheel `silero-vad` again, or put an intact model into the configured folder.",
+        ) from error
     return lambda: SileroVoiceActivity(session)

@@ -1,8 +1,10 @@
 // Paints the figure on a 2D canvas. Framework-free; few plain paths, so that a software renderer keeps up.
 
-import { advance, POINTS, radius, resting, RINGS, type Figure, type Mood } from "./figure";
+import { advance, calm, POINTS, radius, resting, RINGS, type Figure, type Mood } from "./figure";
 
 const FRAME_MS = 1000 / 30;
+/** Breathing alone is slow; a machine without a GPU paints the whole screen for every frame. */
+const CALM_FRAME_MS = 1000 / 8;
 const LONGEST_SIDE = 520;
 
 export interface AvatarColours {
@@ -54,7 +56,7 @@ export function createAvatar(canvas: HTMLCanvasElement): Avatar {
   function tick(now: number): void {
     request = 0;
     // A little slack: at 60 Hz every second frame must qualify.
-    if (now - painted >= FRAME_MS - 4) {
+    if (now - painted >= (calm(figure, level, mood) ? CALM_FRAME_MS : FRAME_MS) - 4) {
       const dt = Number.isFinite(painted) ? (now - painted) / 1000 : 0;
       painted = now;
       figure = advance(figure, level, mood, dt);

@@ -43,6 +43,12 @@ export function advance(figure: Figure, level: number, mood: Mood, dt: number): 
   };
 }
 
+/** Whether only its breath moves. */
+export function calm(figure: Figure, level: number, mood: Mood): boolean {
+  const quiet = mood === "ready" || mood === "away" || mood === "held";
+  return quiet && loudness(level) === 0 && Math.max(figure.energy, figure.listening, figure.thinking) < 0.01;
+}
+
 /** RMS of speech is small (about 0.05..0.3); the ear hears it logarithmically. */
 export function loudness(rms: number): number {
   if (!(rms > 0.001)) return 0;

@@ -7,7 +7,7 @@ import { messagesFor, wordCode } from "../../src/shared/messages";
 import { en } from "../../src/shared/messages/en";
 import { es } from "../../src/shared/messages/es";
 import { createStrikeGuard, createThrottle, createWakeGuard } from "../../src/shared/touch";
-import { advance, loudness, POINTS, radius, resting, RINGS, type Mood } from "../../src/stage/figure";
+import { advance, calm, loudness, POINTS, radius, resting, RINGS, type Mood } from "../../src/stage/figure";
 
 test("retries start at a quarter of a second and never wait longer than five", () => {
   expect([0, 1, 2, 3, 4, 5, 60].map(backoffMs)).toEqual([250, 500, 1000, 2000, 4000, 5000, 5000]);
@@ -138,6 +138,11 @@ describe("the figure", () => {
 
   test("a long pause between frames does not jump", () => {
     expect(advance(resting, 0, "ready", 60).time).toBeLessThanOrEqual(0.1);
+  });
+
+  test("it is calm only when it breathes and nothing else", () => {
+    expect([calm(resting, 0, "ready"), calm(resting, 0.2, "ready"), calm(resting, 0, "listening")]).toEqual([true, false, false]);
+    expect(calm(after(0.3, 0.3, "speaking"), 0, "ready")).toBe(false);
   });
 
   test("held stands almost still", () => {

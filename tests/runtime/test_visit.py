@@ -234,6 +234,52 @@ async def test_a_loudspeaker_lost_in_the_middle_leaves_only_what_was_heard():
 
 
 @virtually
+async def test_after_a_loudspeaker_was_lost_the_rest_is_read():
+    async with scene() as s:
+        s.visit.say("Who made it?")
+        await s.until(s.sounding)
+        await asyncio.sleep(1)
+        s.shown.clear()
+        s.link.lose("loudspeaker")
+        await asyncio.sleep(0.5)
+        s.link.find("loudspeaker")
+        await read_along(s)
+
+        assert ReplyState.FINISHED is s.answered[0].delivery.state
+        assert ANSWER == s.answered[0].delivery.heard.text
+        assert [True, False] == steps([f.silent for f in s.of(SettingsFrame)])
+        s.visit.say("Who made it?")
+        await s.until(lambda: len(s.answered) == 2)
+        assert "voice" == s.answered[1].delivery.medium
+
+
+@virtually
+@pytest.mark.parametrize("how", ["choice", "device"])
+async def test_sound_that_comes_back_while_a_reply_is_read_waits_for_the_end_of_the_sentence(how):
+    async with scene(missing=frozenset({"loudspeaker"} if how == "device" else ())) as s:
+        s.visit.set_silent(silent=how == "choice")
+        s.visit.say("Who made it?")
+        await s.until(lambda: s.of(UtteranceFrame))
+        s.visit.set_silent(silent=False)
+        s.link.find("loudspeaker")
+        await asyncio.sleep(0.5)
+        assert s.visit.snapshot().silent
+
+        frame = s.of(UtteranceFrame)[0]
+        s.visit.shown(frame.generation, frame.utterance_id, len(frame.text))
+        await s.until(lambda: s.answered)
+        assert not s.visit.snapshot().silent
+        assert ANSWER == s.answered[0].delivery.heard.text
+        assert s.voice.spoken
+        assert frame.text not in str(s.voice.spoken)
+
+
+def steps(values: list) -> list:
+    """Without repetitions."""
+    return [value for at, value in enumerate(values) if at == 0 or value != values[at - 1]]
+
+
+@virtually
 async def test_in_silent_mode_only_what_the_page_acknowledges_is_delivered():
     async with scene() as s:
         s.visit.set_silent(silent=True)

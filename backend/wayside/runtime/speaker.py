@@ -104,7 +104,9 @@ class Speaker:
         self._interrupted = asyncio.Event()
         self._progress = asyncio.Event()
         self._shown: set[int] = set()
-        self._voiced = True
+        self._voiced = True  # the last utterance was spoken, not shown
+        self._muted = False  # sound has failed in this reply: the rest of it is read
+        self._showing: int | None = None  # the utterance that is being read
         self._last_caption = 0.0
         self._last_level = 0.0
         self._first_audio_at: float | None = None
@@ -116,8 +118,8 @@ class Speaker:
 
     @property
     def reading(self) -> bool:
-        """Whether replies are read rather than heard: by choice, or because nothing can sound."""
-        return self.silent or not self.loudspeaker or bool(self.degraded)
+        """Whether replies are read rather than heard: by choice, because nothing can sound, or still to its end."""
+        return self.silent or not self.loudspeaker or bool(self.degraded) or self._muted or self._showing is not None
 
     @property
     def reply(self) -> Reply | None:
@@ -139,7 +141,6 @@ class Speaker:
             self._reply = Reply(generation, run_id)
             self._interrupted = asyncio.Event()
             self._shown.clear()
-            self._voiced = not self.silent and self.loudspeaker
             self._first_audio_at = self._first_rendered_at = None
             started(generation)
             self._turn(ReplyStarted(self._clock.now(), generation, interruptible))
@@ -148,6 +149,7 @@ class Speaker:
                 return self._settle(acked=acked)
             finally:
                 self._reply = None
+                self._read(None, muted=False)
                 self._turn(ReplyEnded(self._clock.now(), generation))
 
     def hold(self, generation: int) -> None:
@@ -179,7 +181,7 @@ class Speaker:
 
     def acknowledge(self, generation: int, utterance: int, chars: int) -> None:
         """The page has shown so many characters (delivery by screen)."""
-        if self._reply and self._reply.generation == generation and utterance in self._shown and not self._voiced:
+        if self._reply and self._reply.generation == generation and utterance == self._showing:
             self._reply = ledger.shown(self._reply, utterance, chars)
             self._caption(utterance, "speaking", force=True)
             self._progress.set()
@@ -218,6 +220,10 @@ class Speaker:
 
     async def _clear(self, generation: int) -> bool:
         self.cleared_through = max(self.cleared_through, generation)
+        return await self._silence(generation)
+
+    async def _silence(self, generation: int) -> bool:
+        """Take back what the link has not rendered; True when the final counts are certain."""
         try:
             async with asyncio.timeout(CLEAR_DEADLINE_S):
                 ack = await self._link.clear(generation)
@@ -248,20 +254,45 @@ class Speaker:
                     break
             else:
                 waiting.extend(self._take(delta))
-        if not await self._drained(0.0):
+        if not await self._drained(0.0) and not await self._read_on():
             self._move(ReplyState.FAILED)
 
     async def _deliver(self, language: str, utterance: Utterance) -> bool:
-        if self._voiced:
-            try:
-                return await self._speak(language, utterance)
-            except WaysideError as error:
-                # The worse but honest way on: what was not spoken is shown.
-                self.degraded.add(error.code)
-                await self._drained(0.0)
-                self._voiced = False
-                self._reading_changed()
-        return await self._show_text(utterance)
+        self._voiced = not self.silent and self.loudspeaker and not self._muted
+        if not self._voiced:
+            return await self._show_text(utterance)
+        try:
+            return await self._speak(language, utterance) or await self._read_on(utterance.id)
+        except WaysideError as error:
+            return await self._read_on(utterance.id, error.code)
+
+    async def _read_on(self, through: int | None = None, code: str | None = None) -> bool:
+        """The worse but honest way on when the voice or the sound failed: what was not heard whole is shown.
+
+        That is up to the utterance `through`, or all of them. `code` says how the voice failed.
+        """
+        reply = self._reply
+        if reply is None or reply.generation <= self.cleared_through:
+            return False
+        if not await self._drained(0.0):
+            await self._silence(reply.generation)
+        self._voiced = False
+        self._read(None, muted=True)
+        if code is not None:
+            self.degraded.add(code)
+        for utterance in self._reply.utterances[:through] if self._reply else ():
+            if utterance.heard_chars() < len(utterance.text.rstrip()):
+                self._shown.discard(utterance.id)
+                if not await self._show_text(utterance):
+                    return False
+        return True
+
+    def _read(self, showing: int | None, *, muted: bool) -> None:
+        """Note how the reply is delivered; whoever shows the settings is told when that changes `reading`."""
+        before = self.reading
+        self._showing, self._muted = showing, muted
+        if self.reading != before:
+            self._reading_changed()
 
     async def _speak(self, language: str, utterance: Utterance) -> bool:
         reply = self._reply
@@ -295,6 +326,7 @@ class Speaker:
         """Deliver one utterance by the screen; only what the page acknowledges counts."""
         if self._reply is None:
             return False
+        self._read(utterance.id, muted=self._muted)
         self._announce(utterance)
         seconds = 5.0 + 2.0 * len(utterance.text) / READING_CHARS_PER_S
         try:
@@ -306,6 +338,8 @@ class Speaker:
                     await self._progress.wait()
         except TimeoutError:
             return False
+        finally:
+            self._read(None, muted=self._muted)
         self._reply = ledger.shown(self._reply, utterance.id, len(utterance.text)) if self._reply else None
         return True
 

@@ -51,9 +51,7 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
 
 
 def _complain(error: WaysideError) -> None:
-    print(
-        f"wayside: {error.message}" + (f" {error.remedy}" if error.remedy else "") + f" [{error.code}]", file=sys.stderr
-    )
+    print(f"wayside: {error.advice} [{error.code}]", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -219,10 +217,9 @@ def _place(options: argparse.Namespace) -> Any:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 1 <= port <= 65535:
+    if not (text.isdecimal() and 1 <= int(text) <= 65535):
         raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
-    return port
+    return int(text)
 
 
 def _path(variable: str) -> Path | None:

@@ -136,6 +136,16 @@ async def test_no_room_for_the_trial_index_is_told_with_a_remedy(pack: Path, tar
     assert not target.exists()
 
 
+async def test_only_an_earlier_build_is_replaced(pack: Path, target: Path) -> None:
+    target.mkdir(parents=True)
+    (target / "thesis.txt").write_text("years of work")
+    with pytest.raises(WaysideError) as refused:
+        await build_pack(pack, target, build_index)
+
+    assert "pack.target" == refused.value.code
+    assert "years of work" == (target / "thesis.txt").read_text()
+
+
 async def test_later_build_replaces_the_earlier_one(pack: Path, target: Path) -> None:
     await build_pack(pack, target, build_index)
     replace(pack / "wordings.yaml", "one help", "some help")

@@ -135,7 +135,10 @@ def _cannot_start(chosen: Settings, error: OSError) -> int:
     if error.errno == errno.EADDRINUSE:
         message = f"port {chosen.port} is in use: stop the other Wayside, or choose another with --port"
     else:
-        message = f"cannot start: {error}"
+        where = error.filename or chosen.state_dir
+        message = (
+            f"cannot start: {error.strerror} ({where}); free some space or choose another --state-dir or --runtime-dir"
+        )
     print(f"wayside-watchdog: {message}", file=sys.stderr)
     return EXIT_CANNOT_START
 

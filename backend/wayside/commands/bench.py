@@ -59,7 +59,7 @@ async def bench_voice(place: wiring.Place, *, only: Sequence[str] | None, tell: 
         try:
             found = await part(place, tell)
         except WaysideError as error:
-            skipped |= dict.fromkeys(names, f"{error.message} {error.remedy} [{error.code}]")
+            skipped |= dict.fromkeys(names, f"{error.advice} [{error.code}]")
             continue
         for name, samples in found.items():
             (stages if "/" in name else measures)[name] = summary(name, samples)

@@ -37,7 +37,9 @@ async def doctor(place: wiring.Place, *, measure: bool) -> dict[str, Any]:
                 report["timings"][language] = await _measure(speech, language)
     finally:
         await speech.close()
-    report["ok"] = not report["missing"] and not problems and report["pack"]["ok"]
+    found = all(state == _FOUND for state in report["devices"].values())
+    measured = not any("failed" in times for times in report["timings"].values())
+    report["ok"] = not report["missing"] and not problems and report["pack"]["ok"] and found and measured
     return report
 
 
@@ -58,6 +60,7 @@ def doctor_lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
+_FOUND = "found"
 _PROGRAMS = {"espeak-ng": "missing: apt install espeak-ng"}
 
 
@@ -65,7 +68,7 @@ async def _pack(place: wiring.Place) -> dict[str, Any]:
     try:
         loaded = await asyncio.to_thread(wiring.content, place)
     except WaysideError as error:
-        return {"ok": False, "what": f"{error.message} {error.remedy}"}
+        return {"ok": False, "what": error.advice}
     loaded.index.close()
     return {"ok": True, "what": f"{loaded.pack.release} with {len(loaded.pack.exhibits)} exhibits"}
 
@@ -97,14 +100,14 @@ async def _devices(settings: DeviceSettings) -> dict[str, str]:
         async for event in link.events:
             match event:
                 case DeviceFound(kind=kind):
-                    found[kind] = "found"
+                    found[kind] = _FOUND
                     seen.add(kind)
                 case DeviceLost(kind=kind, reason=reason):
                     found[kind] = f"missing ({reason}); text and touch work without it"
                     seen.add(kind)
                 case _:
                     pass
-            if len(seen) == len(found) and all(state == "found" for state in found.values()):
+            if len(seen) == len(found) and all(state == _FOUND for state in found.values()):
                 return
 
     try:

@@ -54,6 +54,8 @@ async def say(
     try:
         tell("Loading models …")
         await speech.warm(language)
+        for line in (*place.site()[1], *(error.advice for error in speech.missing)):
+            tell(line)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(kiosk.run())
             await asyncio.sleep(0)
@@ -177,6 +179,8 @@ def _silence(seconds: float) -> bytes:
 def _recording(question: str) -> bytes | None:
     """The samples when `question` is a file; text otherwise. A path that does not exist is an error, not a question."""
     path = Path(question) if len(question) < 1000 else None
+    if path is not None and len(question) < 250 and path.is_dir():
+        raise WaysideError("audio.bad_file", f"{path} is a folder.", remedy="Give a recording in it, or a text.")
     looks_like_a_file = path is not None and path.suffix.lower() in _AUDIO
     if path is None or not (looks_like_a_file or (len(question) < 250 and path.is_file())):
         if not question.strip():

@@ -141,7 +141,7 @@ class Sidecar:
         self._publish("ready")
         log.info("sidecar.ready", port=self._serving.port, epoch=self._epoch, release=self._release)
         for error in speech.missing:
-            self._tell(f"{error.message}. {error.remedy}")
+            self._tell(error.advice)
         if not self._serving.supervised:
             self._tell(f"Wayside is ready. Open http://127.0.0.1:{self._serving.port}/#token={token}")
         # A visit in another language that begins before its model is there waits for it once.

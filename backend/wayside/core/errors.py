@@ -13,3 +13,8 @@ class WaysideError(Exception):
         self.message = message
         self.remedy = remedy
         self.retryable = retryable
+
+    @property
+    def advice(self) -> str:
+        """Message and remedy as sentences, for people."""
+        return " ".join(part if part[-1] in ".?!" else f"{part}." for part in (self.message, self.remedy) if part)

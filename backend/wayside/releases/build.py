@@ -71,9 +71,10 @@ async def build_pack(
     """Check `source` and build it into `target`, replacing an earlier build.
 
     With a narrator the first two topics of every exhibit (or all of them) are recorded in each of its languages.
-    Raises `PackRejected` when there are errors and `pack.unwritable` when the target cannot be written; then an earlier
-    build is untouched.
+    Raises `pack.target` when something else lies there, `PackRejected` when there are errors and `pack.unwritable` when
+    the target cannot be written; then an earlier build is untouched.
     """
+    _may_replace(target)
     progress(BuildProgress("check"))
     report = await asyncio.to_thread(check_pack, source, build_index, open_index)
     if report.pack is None:
@@ -87,10 +88,24 @@ async def build_pack(
         raise WaysideError(
             "pack.unwritable",
             f"{target} cannot be written: {reason}.",
-            remedy="Choose a folder of your own with --out, or free some space.",
+            remedy="Free some space, or choose another folder: --out when building, --state-dir for the sample pack.",
         ) from None
     progress(BuildProgress("done", len(recordings), len(recordings)))
     return Built(release, target, report.warnings, len(recordings), silent)
+
+
+def _may_replace(target: Path) -> None:
+    """Only an earlier build is thrown away, never what somebody keeps in a folder."""
+    try:
+        built = not target.exists() or (target / PACK_JSON).is_file() or not any(target.iterdir())
+    except OSError:
+        built = False
+    if not built:
+        raise WaysideError(
+            "pack.target",
+            f"{target} holds something else than a built pack, which would be lost.",
+            remedy="Choose an empty or a new folder with --out.",
+        )
 
 
 async def _recordings(

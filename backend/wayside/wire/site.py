@@ -55,10 +55,12 @@ class StaffSettings(_Section):
 
 def read_site(path: Path | None) -> tuple[Site, list[str]]:
     """Read `wayside.toml`; problems come back as lines for people, and then defaults are used."""
-    if path is None or not path.exists():
+    if path is None:
         return Site(), []
     try:
-        return Site.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))), []
+        site = Site.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Site(), [f"{path}: there is no such file; the defaults are used."]
     except tomllib.TOMLDecodeError as error:
         return Site(), [f"{path}: not valid TOML ({error}); the defaults are used until it is corrected."]
     except (OSError, UnicodeDecodeError):
@@ -66,6 +68,9 @@ def read_site(path: Path | None) -> tuple[Site, list[str]]:
     except ValidationError as error:
         lines = [f"{path}: {'.'.join(str(p) for p in item['loc'])}: {item['msg']}" for item in error.errors()]
         return Site(), [*lines, "The defaults are used until it is corrected."]
+    if site.models.folder is not None and not site.models.folder.is_dir():
+        return site, [f"{path}: models.folder: there is no folder {site.models.folder}; the installed models are used."]
+    return site, []
 
 
 def read_settings(path: Path) -> StaffSettings:

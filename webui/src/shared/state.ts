@@ -320,7 +320,7 @@ export function statusWord(page: Page): Word {
   if (status.speaking) return page.silent ? "reading" : "speaking";
   // In automatic mode the microphone is open all the time: thinking says more.
   if (status.thinking) return page.progress === null ? "thinking" : "working";
-  if (status.listening) return "listening";
+  if (status.listening && hears(page)) return "listening";
   return "ready";
 }
 

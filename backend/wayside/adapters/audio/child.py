@@ -180,9 +180,8 @@ class Child:
             self._tell_device("loudspeaker", change)
         changes = self._microphone.step(now, microphone, "no microphone", known.recording_on)
         for change in changes:
-            self._dead_air = False
-            self._constant_since = None
-            self._tell_device("microphone", change)
+            if not (self._dead_air and change.present):  # one of zeros is found when it speaks, not when it is opened
+                self._tell_device("microphone", change)
 
     def _targets(self, snapshot: Snapshot | None) -> tuple[str | None, str | None]:
         if snapshot is None:
@@ -276,7 +275,7 @@ class Child:
         self._captured += 160 * len(frames)
 
     def _watch_dead_air(self, now: float, *, constant: bool) -> None:
-        if not self._listening:
+        if not self._listening and not self._dead_air:
             return
         if not constant:
             self._constant_since = None

@@ -84,9 +84,9 @@ def _check_wav(path: Path, size: int) -> None:
 
 
 def _bad(path: Path, what: str) -> WaysideError:
-    return WaysideError("audio.bad_file", f"{path.name} {what}", remedy="Give a WAV or FLAC file with speech in it")
+    return WaysideError("audio.bad_file", f"{path} {what}", remedy="Give a WAV or FLAC file with speech in it")
 
 
 def _too_long(path: Path) -> WaysideError:
     remedy = f"Give a file of at most {LIMIT_S} s and {LIMIT_BYTES >> 20} MB"
-    return WaysideError("audio.file_too_long", f"{path.name} is too long for one turn", remedy=remedy)
+    return WaysideError("audio.file_too_long", f"{path} is too long for one turn", remedy=remedy)

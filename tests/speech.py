@@ -55,5 +55,5 @@ def shelf(cache: Path) -> ModelShelf:
         found.silero()
         found.voice()
     except WaysideError as missing:
-        pytest.skip(missing.remedy)
+        pytest.skip(f"{missing.message}; `make test` installs the models: {missing.remedy}")
     return found

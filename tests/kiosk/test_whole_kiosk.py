@@ -14,7 +14,7 @@ from running import Running, until
 
 pytestmark = [pytest.mark.shell, pytest.mark.timeout(150)]
 if shutil.which("Xvfb") is None or shutil.which("openbox") is None:
-    pytestmark.append(pytest.mark.skip(reason="needs Xvfb and openbox"))
+    pytestmark.append(pytest.mark.skip(reason="needs Xvfb and openbox; `make test` installs them and runs this"))
 
 BEATING = """let frames = 0;
 const paint = () => { frames += 1; requestAnimationFrame(paint); };

@@ -50,10 +50,7 @@ async def test_a_loudspeaker_that_comes_back_is_used_again():
 @virtually
 async def test_a_loudspeaker_lost_in_the_middle_leaves_only_what_was_heard():
     async with scene() as s:
-        s.visit.say("Who made it?")
-        await s.until(s.sounding)
-        await asyncio.sleep(1)
-        s.link.lose("loudspeaker")
+        await lose_sound_in_the_middle(s)
         await s.until(lambda: s.answered)
 
         delivery = s.answered[0].delivery
@@ -65,11 +62,7 @@ async def test_a_loudspeaker_lost_in_the_middle_leaves_only_what_was_heard():
 @virtually
 async def test_after_a_loudspeaker_was_lost_the_rest_is_read():
     async with scene() as s:
-        s.visit.say("Who made it?")
-        await s.until(s.sounding)
-        await asyncio.sleep(1)
-        s.shown.clear()
-        s.link.lose("loudspeaker")
+        await lose_sound_in_the_middle(s)
         await asyncio.sleep(0.5)
         s.link.find("loudspeaker")
         await read_along(s)
@@ -101,6 +94,14 @@ async def test_sound_that_comes_back_while_a_reply_is_read_waits_for_the_end_of_
         assert ANSWER == s.answered[0].delivery.heard.text
         assert s.voice.spoken
         assert frame.text not in str(s.voice.spoken)
+
+
+async def lose_sound_in_the_middle(s: Scene) -> None:
+    s.visit.say("Who made it?")
+    await s.until(s.sounding)
+    await asyncio.sleep(1)
+    s.shown.clear()
+    s.link.lose("loudspeaker")
 
 
 def steps(values: list) -> list:

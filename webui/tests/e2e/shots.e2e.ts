@@ -1,4 +1,5 @@
-// Pictures of every screen in both orientations, for people to look at. Only with WAYSIDE_SHOTS=folder.
+// Pictures of every screen in both orientations, for people to look at. They prove nothing by themselves, so they are
+// skipped everywhere but in `WAYSIDE_SHOTS=folder npm run e2e`; access and flows test the same screens in `make test`.
 
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, test } from "vitest";

@@ -139,4 +139,12 @@ describe("the page", () => {
 
     expect([statusWord(page), stoppable(page)]).toEqual(["hearing", true]);
   });
+
+  test("a guide that is deaf does not say that it listens", () => {
+    const status = { ...initial.status, listening: true };
+    const page: Page = { ...initial, link: "open", phase: "visit", status };
+
+    expect(statusWord(page)).toBe("listening");
+    expect(statusWord({ ...page, status: { ...status, degraded: ["audio.microphone_lost"] } })).toBe("ready");
+  });
 });

@@ -37,7 +37,7 @@ class Reply:
         self.completed = isinstance(events[-1], Completed)
         decision = next((e for e in events if isinstance(e, Decision)), Decision())
         self.refused = decision.refused
-        shown = decision.interactions
+        shown = decision.screen
         self.passages = tuple(p for i in shown if isinstance(i, ShowSources) for p in i.passages)
         self.sources = tuple(s.id for i in shown if isinstance(i, ShowSources) for s in i.sources)
         self.exhibit = next((i.exhibit for i in shown if isinstance(i, ShowExhibit)), None)

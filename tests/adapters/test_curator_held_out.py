@@ -109,7 +109,7 @@ def decided(curator: Curator, context: DialogueContext) -> tuple[tuple[str, ...]
     """The passages and the choices of a reply."""
 
     async def gather() -> tuple[tuple[str, ...], tuple[str, ...]]:
-        shown = [i async for event in curator.reply(context) if isinstance(event, Decision) for i in event.interactions]
+        shown = [i async for event in curator.reply(context) if isinstance(event, Decision) for i in event.screen]
         passages = tuple(p for item in shown if isinstance(item, ShowSources) for p in item.passages)
         choices = tuple(c.text for item in shown if isinstance(item, OfferChoices) for c in item.choices)
         return passages, choices

@@ -92,9 +92,9 @@ class Answer:
                 self.feed.put(delta)
             case Progress():
                 self._visit.progress(entry.event)
-            case Decision(interactions=interactions, refused=refused):
+            case Decision(screen=screen, refused=refused):
                 self.refused = self.refused or refused
-                for item in interactions:
+                for item in screen:
                     if isinstance(item, ShowSources):
                         self.passages += item.passages
                         self.sources = tuple(SourceView(s.id, s.title) for s in item.sources)

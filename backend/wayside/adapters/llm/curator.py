@@ -17,8 +17,8 @@ from wayside.core.runs.events import (
     Completed,
     Decision,
     DriverEvent,
-    Interaction,
     OfferChoices,
+    ScreenRequest,
     ShowExhibit,
     ShowSources,
 )
@@ -58,13 +58,13 @@ class Curator:
             yield Completed()
             return
         answer = self._answer(context)
-        interactions: list[Interaction] = []
+        screen: list[ScreenRequest] = []
         if answer.passages:
-            interactions.append(ShowSources(_sources(answer.passages), tuple(p.id for p in answer.passages)))
+            screen.append(ShowSources(_sources(answer.passages), tuple(p.id for p in answer.passages)))
         if answer.exhibit is not None and answer.exhibit != context.exhibit:
-            interactions.append(ShowExhibit(answer.exhibit))
-        interactions.append(OfferChoices(self._choices(context, answer)))
-        yield Decision(tuple(interactions), refused=answer.refused)
+            screen.append(ShowExhibit(answer.exhibit))
+        screen.append(OfferChoices(self._choices(context, answer)))
+        yield Decision(tuple(screen), refused=answer.refused)
         sentences, _ = cut(answer.text, final=True)
         for number, sentence in enumerate(sentences, start=1):
             yield AssistantOutput("answer", sentence, final=number == len(sentences))

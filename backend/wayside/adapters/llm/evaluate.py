@@ -81,7 +81,7 @@ async def _judge(provider: LanguageModel, case: QuestionCase, number: int) -> Ju
     async for event in provider.reply(context):
         if isinstance(event, Decision):
             refused = refused or event.refused
-            for item in event.interactions:
+            for item in event.screen:
                 if isinstance(item, ShowSources):
                     passages += item.passages
     if case.expect is None:

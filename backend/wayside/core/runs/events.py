@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wayside.core.content import Source
+from wayside.core.plain_json import Json
+from wayside.core.room.agents import ActionProposal, InteractionDraft, RoomUtterance
+from wayside.core.room.disclosure import Disclosure
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +19,31 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputOrigin:
+    """What the runtime knows of an output: who made it, in which attempt, under which logical id (RFC-022 §3)."""
+
+    origin: Literal["driver", "progress", "decision"]
+    attempt: int
+    input_id: str
+    logical_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class AssistantOutput:
-    """A delta of one assistant message; deltas of one `output_id` form it and `final` closes it."""
+    """A delta of one assistant message; deltas of one `output_id` form it and `final` closes it.
+
+    A driver's `output_id` is logical and local to its attempt; a journaled one is an opaque delivery id, and `origin`
+    says what it stands for. `audience` may narrow the run's disclosure, never widen it; None means all of it.
+    """
 
     output_id: str
     delta: str
     purpose: Literal["answer", "question", "notice"] = "answer"
     final: bool = False
     history: Literal["record", "ephemeral"] = "record"
+    audience: Disclosure | None = None
+    interruptible: bool = True
+    origin: OutputOrigin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +76,29 @@ class OfferChoices:
     choices: tuple[Choice, ...]
 
 
-Interaction = ShowSources | ShowExhibit | OfferChoices
+ScreenRequest = ShowSources | ShowExhibit | OfferChoices
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Interactions beside the words. `refused` marks an honest "I don't know"."""
+    """What a turn brings beside streamed words. `refused` marks an honest "I don't know".
 
-    interactions: tuple[Interaction, ...] = ()
+    `screen` is for the host's screen. Utterances are spoken after it, interactions are drafts for the router, `action`
+    is a proposal for the game's host.
+    """
+
+    screen: tuple[ScreenRequest, ...] = ()
     refused: bool = False
+    utterances: tuple[RoomUtterance, ...] = ()
+    interactions: tuple[InteractionDraft, ...] = ()
+    action: ActionProposal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Opaque product recovery state, plain JSON."""
 
-    state: str
+    state: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +134,14 @@ RunEvent = DriverEvent | RunFailed | RunCanceled
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One run event in its place; `sequence` begins at one within its run."""
+    """One run event in its place; `sequence` begins at one within its run. `event_id` makes a retry harmless.
+
+    `attempt` and `input_id` name the input attempt that produced it.
+    """
 
     run_id: str
     sequence: int
     attempt: int
     event: RunEvent
+    event_id: str = ""
+    input_id: str = ""

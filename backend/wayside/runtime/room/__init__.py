@@ -1,0 +1,1 @@
+"""The room at work: who is registered, what crosses it, who may speak."""

@@ -5,6 +5,8 @@ import json
 import math
 from collections.abc import Mapping
 
+from typing_extensions import TypeAliasType
+
 from wayside.core.errors import WaysideError
 
 _NOT_PLAIN = (
@@ -12,7 +14,8 @@ _NOT_PLAIN = (
 )
 MAX_DEPTH = 32
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+# A named alias, so that recursive values can be described to validators.
+Json = TypeAliasType("Json", "bool | int | float | str | list[Json] | dict[str, Json] | None")
 
 
 def plain(value: object, code: str = "json.not_plain") -> Json:

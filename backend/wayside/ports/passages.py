@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from wayside.core.content import Exhibit, Passage
+from wayside.core.content import GUIDE, Agent, Exhibit, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,13 @@ class Named:
 class PassageIndex(Protocol):
     """Search over approved passages of one pack. The question is words, never syntax.
 
-    With `exhibit` only its passages are searched. `exhibits` finds names, label numbers and misheard names, best first.
+    With `exhibit` only its passages are searched. An agent's passages are found by asking for that `agent` alone.
+    `exhibits` finds names, label numbers and misheard names, best first.
     """
 
-    def search(self, question: str, language: str, exhibit: str | None = None, limit: int = 6) -> Sequence[Found]: ...
+    def search(
+        self, question: str, language: str, exhibit: str | None = None, limit: int = 6, *, agent: str = GUIDE
+    ) -> Sequence[Found]: ...
 
     def exhibits(self, question: str, language: str) -> Sequence[Named]: ...
 
@@ -45,4 +48,10 @@ class PassageIndex(Protocol):
 class PassageIndexBuilder(Protocol):
     """Writes an index file."""
 
-    def __call__(self, target: Path, exhibits: Iterable[Exhibit], passages: Iterable[Passage]) -> None: ...
+    def __call__(
+        self,
+        target: Path,
+        exhibits: Iterable[Exhibit],
+        passages: Iterable[Passage],
+        agents: Iterable[Agent] = (),
+    ) -> None: ...

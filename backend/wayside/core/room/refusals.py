@@ -58,9 +58,13 @@ REFUSALS: dict[str, str] = {
     "store.read_only": "The database can not be written.",
     "store.corrupt": "The database is damaged.",
     "store.newer": "The database was written by a newer version.",
+    "store.failed": "The database does not work.",
     "store.closed": "The database is closed.",
     # experience
     "experience.not_in_room": "There is no room to share an experience with.",
+    "experience.not_enabled": "This agent's profile does not take in experience.",
+    "experience.malformed": "An experience is text in its four fields and nothing else.",
+    "experience.busy": "More experience is waiting than can be taken in.",
     "experience.empty": "An experience must say something.",
     "experience.too_long": "A field of the experience is longer than its bound.",
 }

@@ -1,0 +1,156 @@
+"""One SQLite database with one writer thread and one reader thread; whole functions run there, never awaits.
+
+No `await` can fall inside a transaction. A cancelled caller learns the outcome first and propagates then. What SQLite
+says is mapped to `store.*` here and nowhere else.
+"""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from wayside.core.errors import WaysideError
+from wayside.core.room.refusals import refuse
+
+T = TypeVar("T")
+BUSY_MS = 500
+DEADLINE_S = 2.0  # a disk that answers later than this has failed
+CLOSE_S = 0.5
+
+_CODES = {
+    sqlite3.SQLITE_BUSY: "store.locked",
+    sqlite3.SQLITE_LOCKED: "store.locked",
+    sqlite3.SQLITE_FULL: "store.full",
+    sqlite3.SQLITE_NOMEM: "store.full",
+    sqlite3.SQLITE_READONLY: "store.read_only",
+    sqlite3.SQLITE_CANTOPEN: "store.read_only",
+    sqlite3.SQLITE_PERM: "store.read_only",
+    sqlite3.SQLITE_CORRUPT: "store.corrupt",
+    sqlite3.SQLITE_NOTADB: "store.corrupt",
+}
+
+
+class SqliteDatabase:
+    """A file brought to the newest schema. `migrations[n]` leads from version n to n + 1.
+
+    `trace` is SQLite's own statement trace, for tests that must die inside a transaction.
+    """
+
+    def __init__(self, path: Path, migrations: tuple[str, ...], trace: Callable[[str], None] | None = None) -> None:
+        self.path = path
+        self._migrations = migrations
+        self._trace = trace
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-write")
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._write: sqlite3.Connection | None = None
+        self._read: sqlite3.Connection | None = None
+        self._closed = False
+
+    async def open(self) -> None:
+        """Open and migrate; raises `store.*`, `store.newer` when a newer version wrote it."""
+        await self._call(self._writer, self._open_both)
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` as one immediate transaction on the writer's thread; it is rolled back when it raises."""
+
+        def run() -> T:
+            connection = self._connection(self._write)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+        return await self._call(self._writer, run)
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on the reader's thread, beside a write in progress."""
+        return await self._call(self._reader, lambda: work(self._connection(self._read)))
+
+    async def close(self) -> None:
+        """Close both connections; closing twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        futures: list[Future[None]] = []
+        for executor, connection in ((self._reader, self._read), (self._writer, self._write)):
+            if connection is not None:
+                futures.append(executor.submit(connection.close))
+            executor.shutdown(wait=False)
+        if futures:
+            await asyncio.wait([asyncio.wrap_future(future) for future in futures], timeout=CLOSE_S)
+
+    async def delete(self) -> None:
+        """Close, and remove the file with its log and index."""
+        await self.close()
+        unlink(self.path)
+
+    def _open_both(self) -> None:
+        self._write = connection = self._connect()
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(self._migrations):
+            raise refuse("store.newer")
+        for number in range(version, len(self._migrations)):
+            connection.executescript(
+                f"BEGIN IMMEDIATE;{self._migrations[number]};PRAGMA user_version = {number + 1};COMMIT;"
+            )
+        self._read = self._connect()
+        self._read.execute("PRAGMA query_only = ON")
+
+    def _connect(self) -> sqlite3.Connection:
+        # The two connections live on threads of their own, which only their executor's work touches.
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=64
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        if self._trace is not None:
+            connection.set_trace_callback(self._trace)
+        return connection
+
+    def _connection(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
+        if connection is None or self._closed:
+            raise refuse("store.closed")
+        return connection
+
+    async def _call(self, executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        if self._closed:
+            raise refuse("store.closed")
+        future = asyncio.wrap_future(executor.submit(work))
+        try:
+            await asyncio.wait({future}, timeout=DEADLINE_S)
+        except asyncio.CancelledError:
+            await asyncio.wait({future}, timeout=DEADLINE_S)
+            if future.done() and not future.cancelled():
+                future.exception()  # seen, not told: the caller is gone
+            raise
+        if not future.done():
+            raise refuse("store.locked", retryable=True)
+        try:
+            return future.result()
+        except sqlite3.Error as error:
+            raise mapped(error) from None
+        except ValueError:
+            # What was read is not what we write. Its text is not told: it may be a visitor's.
+            raise refuse("store.corrupt") from None
+
+
+def mapped(error: sqlite3.Error) -> WaysideError:
+    """SQLite's fault in our words."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return refuse(_CODES.get(code, "store.failed"), retryable=code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+
+
+def unlink(path: Path) -> None:
+    """Remove a database with its log and index; what is not there is fine."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+        path.with_name(name).unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from wayside.core.plain_json import Json
 from wayside.core.room.agents import AgentDecision, AgentDescriptor, AgentInput, GameAgentManifest
+from wayside.core.room.envelope import RoomInteractionEnvelope
 from wayside.core.runs.events import DriverEvent
 
 
@@ -60,7 +61,7 @@ class TurnContext:
 
     `observation` is the projection the host chose for this agent's binding; `memory` is this channel's, delivered
     text only. `run_id`, `attempt`, `resumed`, `checkpoint` and `continuation` belong to a run and are empty in a
-    single `respond`.
+    single `respond`. `interaction` is the envelope that brought a routed input.
     """
 
     agent: AgentDescriptor
@@ -75,6 +76,7 @@ class TurnContext:
     resumed: bool = False
     checkpoint: Json = None
     continuation: Continuation | None = None
+    interaction: RoomInteractionEnvelope | None = None
 
 
 class RespondingDriver(Protocol):

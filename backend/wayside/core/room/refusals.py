@@ -25,6 +25,9 @@ REFUSALS: dict[str, str] = {
     "room.too_many_hops": "This exchange has gone on for too many hops.",
     "room.emission_budget": "This exchange has produced too many interactions.",
     "room.payload_malformed": "A payload must be plain JSON of a known type.",
+    "room.lane_full": "Too many interactions are waiting on this channel.",
+    "room.delivery_failed": "A target did not take what was delivered to it.",
+    "room.state_malformed": "What was kept of the room can not be read.",
     "room.envelope_mismatch": "This envelope id was used for something else.",
     # services, watchers, votes
     "room.service_unknown": "There is no such service.",
@@ -41,6 +44,7 @@ REFUSALS: dict[str, str] = {
     "room.several_targets": "This call answers for one agent; the input is addressed to several.",
     # runs
     "run.input_mismatch": "This input id was used for another input.",
+    "run.input_malformed": "An input must be whole Unicode text.",
     "run.unknown": "There is no such run.",
     "run.stale_transition": "The run has moved on.",
     "run.event_mismatch": "This event id was used for another event.",
@@ -59,6 +63,7 @@ REFUSALS: dict[str, str] = {
     "store.corrupt": "The database is damaged.",
     "store.newer": "The database was written by a newer version.",
     "store.failed": "The database does not work.",
+    "store.not_text": "Only whole Unicode text can be kept.",
     "store.closed": "The database is closed.",
     # experience
     "experience.not_in_room": "There is no room to share an experience with.",

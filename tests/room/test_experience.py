@@ -207,6 +207,14 @@ def test_a_response_that_nobody_ends_does_not_silence_the_persona_for_good() -> 
     assert () == free.responding
 
 
+def test_responses_that_nobody_ends_are_not_collected() -> None:
+    """N6. However many are lost at once, only the newest are remembered, and they hold."""
+    state, commands = run(*(x.ResponseStarted(1, f"run-{n}") for n in range(100)), x.Reported(2, STUCK, "d1"))
+
+    assert [f"run-{n}" for n in range(100)][-x.MAX_RESPONDING :] == [name for name, _ in state.responding]
+    assert commands[-1] == x.Suppress("d1", "responding")
+
+
 def test_a_suppressed_narration_does_not_begin_the_interval_anew() -> None:
     """N4. The interval runs from what was asked for, so a talkative mind is still heard."""
     late = [x.Reported(float(at), STUCK, f"d{at}") for at in range(1, 13)]

@@ -268,12 +268,11 @@ async def test_a_hold_says_why(before: Callable[[ExperienceSeam], None], reason:
     assert ["seed"] == room.log
 
 
-async def test_a_lost_response_is_let_go_on_a_tick() -> None:
+async def test_a_lost_response_is_let_go() -> None:
     """N6. A response that nobody ended holds for a minute and no longer."""
     async with at_work(Room()) as room:
         room.seam.response_started("lost")
         room.clock.advance(60)
-        room.seam.tick()
         room.seam.report(LOCKED, respond=True)
         await settle()
 

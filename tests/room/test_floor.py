@@ -63,6 +63,7 @@ def test_a_called_or_misheard_name_wakes(text: str, agent: str) -> None:
         "I think Marianne is wrong",
         "Marianne is wrong",
         "Marianne's cup",
+        "When I came in, Marianne left",
         "Did Andy, Marianne, and Milan play?",
         "Handy, isn't it?",
         "Andi, who made this?",  # four letters must be right
@@ -77,6 +78,11 @@ def test_a_mention_or_another_word_wakes_nobody(text: str) -> None:
 
     assert [] == commands
     assert holder(state) is None
+
+
+def test_a_name_run_together_is_still_the_name() -> None:
+    """Floor. A name of two words may be heard as one."""
+    assert called("Maryann, is that fair?", (AgentName("referee", ("Mary Ann",)),)) == "referee"
 
 
 def test_a_name_that_is_equally_near_to_two_calls_neither() -> None:

@@ -144,10 +144,6 @@ class ExperienceSeam:
         if verdict(self._audit, response_id) is not None:
             self._tell(Answered(response_id, outcome))
 
-    def tick(self) -> None:
-        """Let go of what nobody ended; call about once a second."""
-        self._fold(x.Tick(self._clock.now()))
-
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Be told every fact about a narration; the returned call ends it, twice is fine."""
         self._subscribers.append(subscriber)

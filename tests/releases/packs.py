@@ -24,6 +24,18 @@ TEXTS = {
         "date": "La tetera tiene unos noventa años. Se hizo en mil novecientos treinta.",
     },
 }
+HARKER = {
+    "en": {
+        "trade": ("What is your trade?", "sources: [ledger]", "I was a coppersmith in Whitby by trade."),
+        "shop": ("Where was your shop?", "sources: [ledger], asked_with: [smithy]", "My shop stood by the harbour."),
+        "dream": ("What did you dream of?", "imagined: yes", "I imagine that I dreamt of the sea."),
+    },
+    "es": {
+        "trade": ("¿Cuál es su oficio?", "sources: [ledger]", "De oficio era calderera en Whitby."),
+        "shop": ("¿Dónde estaba su tienda?", "sources: [ledger]", "Mi tienda estaba junto al puerto."),
+        "dream": ("¿Con qué soñaba?", "imagined: yes", "Imagino que soñaba con el mar."),
+    },
+}
 TITLES = {"en": "The Copper Kettle", "es": "La tetera de cobre"}
 
 
@@ -89,6 +101,40 @@ def write_exhibit(folder: Path, name: str, number: str, language: str) -> Path:
     )
     (folder / "media" / f"{name}.svg").write_text(SVG, encoding="utf-8")
     return path
+
+
+def write_agents(folder: Path) -> Path:
+    """The guide and one character."""
+    place = folder / "agents"
+    place.mkdir()
+    for name in ("guide", "harker"):
+        (folder / "media" / f"{name}.svg").write_text(SVG, encoding="utf-8")
+        (place / f"{name}.yaml").write_text(
+            f"id: {name}\n"  # line 1
+            f"name: {{en: The {name}, es: El {name}}}\n"
+            "description: {en: Speaks of kettles, es: Habla de teteras}\n"
+            f"picture: {name}.svg\n"
+            "alt: {en: A face, es: Una cara}\n"  # line 5
+            "persona: Somebody.\n",
+            encoding="utf-8",
+        )
+    with (place / "harker.yaml").open("a", encoding="utf-8") as file:
+        file.write(
+            "spellings: {en: [Ann Harker, harper], es: [Ann Harker]}\n"  # line 7
+            "voice: {pitch: 2, pace: 0.9}\n"
+            "home: [copper-kettle]\n"
+            "performance: {en: Imagined, es: Imaginado}\n"  # line 10
+            "wordings:\n"
+        )
+        for key in ("greeting", "who_are_you", "unknown", "help", "thanks", "goodbye"):
+            file.write(f"  {key}: {{en: [own {key}], es: [propio {key}]}}\n")
+    for language, texts in HARKER.items():
+        asked = "".join(f'  - {{text: "{text}", passage: {topic}}}\n' for topic, (text, _, _) in texts.items())
+        said = "".join(f"## {topic} {{{braces}}}\n{text}\n" for topic, (_, braces, text) in texts.items())
+        (place / f"harker.{language}.md").write_text(
+            f"---\nid: harker\nlanguage: {language}\nquestions:\n{asked}---\n{said}", encoding="utf-8"
+        )
+    return place
 
 
 def replace(path: Path, old: str, new: str) -> None:

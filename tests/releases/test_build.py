@@ -109,7 +109,7 @@ async def test_failure_while_writing_leaves_the_earlier_build_alone(pack: Path, 
 
     calls = 0
 
-    def full(place: Path, exhibits: object, passages: object) -> None:
+    def full(place: Path, *_: object) -> None:
         nonlocal calls
         calls += 1
         if calls == 2:  # the first one is the trial index of the check

@@ -153,3 +153,41 @@ def test_closing_twice_is_fine(pack: Pack, tmp_path: Path) -> None:
     index = SqlitePassageIndex(tmp_path / "index.sqlite")
     index.close()
     index.close()
+
+
+@pytest.fixture(scope="module")
+def shared(pack: Pack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlitePassageIndex]:
+    """An index that holds a character's passages beside the guide's."""
+    path = tmp_path_factory.mktemp("shared") / "index.sqlite"
+    build_index(path, pack.exhibits, pack.passages, pack.agents)
+    opened = SqlitePassageIndex(path)
+    yield opened
+    opened.close()
+
+
+def test_each_agent_finds_its_own_passages_only(shared: SqlitePassageIndex) -> None:
+    question = "who are Achilles and Ajax"
+    guide = {found.passage.id.split("#")[0] for found in shared.search(question, "en", limit=40)}
+    exekias = {found.passage.id.split("#")[0] for found in shared.search(question, "en", limit=40, agent="exekias")}
+
+    assert "exekias" not in guide
+    assert {"exekias"} == exekias
+
+
+def test_a_character_changes_nothing_in_what_the_guide_finds(
+    index: SqlitePassageIndex, shared: SqlitePassageIndex
+) -> None:
+    for question in ("who smashed the Portland vase", "how is the black made", "Achilles and Ajax"):
+        assert index.search(question, "en", limit=20) == shared.search(question, "en", limit=20)
+        assert index.exhibits(question, "en") == shared.exhibits(question, "en")
+
+
+def test_words_a_curator_adds_to_a_passage_find_it(shared: SqlitePassageIndex) -> None:
+    best = shared.search("apprentices", "en", agent="exekias")[0]
+
+    assert "exekias#workshop" == best.passage.id
+    assert 1.0 == best.coverage
+
+
+def test_nobodys_passages_are_none(shared: SqlitePassageIndex) -> None:
+    assert () == shared.search("black", "en", agent="'; DROP TABLE passage")

@@ -152,8 +152,9 @@ def _write(
         new.chmod(0o755)  # the page's server may run as another user
         media = new / FALLBACK / "media"
         media.mkdir(parents=True)
-        for exhibit in pack.exhibits:
-            shutil.copyfile(source / MEDIA / exhibit.picture, media / exhibit.picture)
+        pictures = {exhibit.picture for exhibit in pack.exhibits} | {agent.picture for agent in pack.agents}
+        for picture in sorted(pictures - {""}):
+            shutil.copyfile(source / MEDIA / picture, media / picture)
         speech: dict[tuple[str, str], str] = {}
         for (passage, language), data in recordings.items():
             name = f"{passage.replace('#', '.')}.{language}.ogg"
@@ -162,7 +163,7 @@ def _write(
         content = _digests(new)
         release = release_id(pack, report.licence, content)
         (new / MANIFEST).write_bytes(to_json(manifest(pack, release, speech)))
-        build_index(new / INDEX, pack.exhibits, pack.passages)
+        build_index(new / INDEX, pack.exhibits, pack.passages, pack.agents)
         files = _digests(new)
         (new / PACK_JSON).write_bytes(to_json(built_pack(pack, report.licence, release, files)))
         sync_tree(new)

@@ -4,9 +4,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from wayside.core.content import Exhibit, Pack, Passage, Source, SuggestedQuestion
+from wayside.core.content import Agent, Exhibit, Pack, Passage, Source, SuggestedQuestion, VoiceStyle
 from wayside.wire.pack import (
     SCHEMA,
+    BuiltAgent,
     BuiltExhibit,
     BuiltPack,
     BuiltPassage,
@@ -29,7 +30,8 @@ def release_id(pack: Pack, licence: str, files: Mapping[str, str]) -> str:
 
 def built_pack(pack: Pack, licence: str, release: str, files: Mapping[str, str]) -> BuiltPack:
     """The whole pack; `files` are the sha256 of the release's other files."""
-    used = {source.id: source for passage in pack.passages for source in passage.sources}
+    spoken = (*pack.passages, *(passage for agent in pack.agents for passage in agent.passages))
+    used = {source.id: source for passage in spoken for source in passage.sources}
     return BuiltPack(
         schema=SCHEMA,
         id=pack.id,
@@ -56,18 +58,27 @@ def built_pack(pack: Pack, licence: str, release: str, files: Mapping[str, str])
             )
             for e in pack.exhibits
         ],
-        passages=[
-            BuiltPassage(
-                id=p.id,
-                exhibit=p.exhibit,
-                language=p.language,
-                topic=p.topic,
-                text=p.text,
-                sources=[s.id for s in p.sources],
-            )
-            for p in pack.passages
-        ],
+        passages=_passages(pack.passages),
         start_questions={lang: _questions(v) for lang, v in pack.start_questions.items()},
+        agents=[
+            BuiltAgent(
+                id=a.id,
+                name=dict(a.name),
+                spellings={lang: list(v) for lang, v in a.spellings.items()},
+                description=dict(a.description),
+                persona=a.persona,
+                pitch=a.voice.pitch_semitones,
+                pace=a.voice.pace,
+                wordings={key: {lang: list(v) for lang, v in wording.items()} for key, wording in a.wordings.items()},
+                passages=_passages(a.passages),
+                questions={lang: _questions(v) for lang, v in a.questions.items()},
+                home=list(a.home),
+                performance=dict(a.performance),
+                picture=a.picture,
+                alt=dict(a.alt),
+            )
+            for a in pack.agents
+        ],
         files=dict(sorted(files.items())),
     )
 
@@ -98,11 +109,27 @@ def to_pack(built: BuiltPack) -> Pack:
             )
             for e in built.exhibits
         ),
-        passages=tuple(
-            Passage(p.id, p.exhibit, p.language, p.topic, p.text, tuple(sources[s] for s in p.sources))
-            for p in built.passages
-        ),
+        passages=_spoken(built.passages, sources),
         start_questions={lang: _suggested(v) for lang, v in built.start_questions.items()},
+        agents=tuple(
+            Agent(
+                id=a.id,
+                name=a.name,
+                spellings={lang: tuple(v) for lang, v in a.spellings.items()},
+                description=a.description,
+                persona=a.persona,
+                voice=VoiceStyle(a.pitch, a.pace),
+                wordings={key: {lang: tuple(v) for lang, v in wording.items()} for key, wording in a.wordings.items()},
+                passages=_spoken(a.passages, sources),
+                questions={lang: _suggested(v) for lang, v in a.questions.items()},
+                home=tuple(a.home),
+                performance=a.performance,
+                picture=a.picture,
+                alt=a.alt,
+            )
+            for a in built.agents
+        )
+        or (Agent(),),
     )
 
 
@@ -151,6 +178,38 @@ def to_json(model: BuiltPack | FallbackManifest) -> bytes:
 
 def _json(model: BuiltPack | FallbackManifest) -> dict[str, object]:
     return model.model_dump(mode="json", by_alias=True)
+
+
+def _passages(passages: tuple[Passage, ...]) -> list[BuiltPassage]:
+    return [
+        BuiltPassage(
+            id=p.id,
+            exhibit=p.exhibit,
+            language=p.language,
+            topic=p.topic,
+            text=p.text,
+            sources=[s.id for s in p.sources],
+            imagined=p.imagined,
+            asked_with=list(p.asked_with),
+        )
+        for p in passages
+    ]
+
+
+def _spoken(built: list[BuiltPassage], sources: Mapping[str, Source]) -> tuple[Passage, ...]:
+    return tuple(
+        Passage(
+            id=p.id,
+            exhibit=p.exhibit,
+            language=p.language,
+            topic=p.topic,
+            text=p.text,
+            sources=tuple(sources[s] for s in p.sources),
+            imagined=p.imagined,
+            asked_with=tuple(p.asked_with),
+        )
+        for p in built
+    )
 
 
 def _questions(asked: tuple[SuggestedQuestion, ...]) -> list[BuiltQuestion]:

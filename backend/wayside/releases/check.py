@@ -8,10 +8,19 @@ from pathlib import Path
 
 from wayside.core.content import Pack
 from wayside.core.errors import WaysideError
-from wayside.core.sentences import cut
 from wayside.ports.passages import PassageIndex, PassageIndexBuilder
+from wayside.releases.check_agents import ask_agents, check_agents
+from wayside.releases.check_texts import (
+    FOUND,
+    SUGGESTIONS,
+    check_agreement,
+    check_answered,
+    check_languages,
+    check_passages,
+    check_questions,
+)
 from wayside.releases.drawings import check_picture
-from wayside.releases.exhibit_file import DraftExhibit, DraftPassage
+from wayside.releases.exhibit_file import DraftExhibit
 from wayside.releases.located import Located
 from wayside.releases.problems import PackProblem, Place, Problems, format_problems
 from wayside.releases.read import MEDIA, QUESTIONS_FILE, WORDINGS_FILE, Draft, read_draft, to_pack
@@ -37,15 +46,8 @@ REQUIRED_WORDINGS = (
     "danger",
     "still_there",
 )
-SUGGESTIONS = 3  # always on the screen
-CHARS_PER_SECOND = 15.0  # unhurried speech, English and Spanish
-LONG_ANSWER_S = 25.0  # a first answer takes 15–25 s
-TOO_LONG_ANSWER_S = 90.0  # the longest stop of a tour
-LONG_FIRST_SENTENCE = 90  # characters; the voice starts as soon as the first sentence is made
-TOO_LONG_FIRST_SENTENCE = 140
+OPTIONAL_WORDINGS = ("not_understood",)
 NOTICE_CHARS = 160
-FOUND = 24  # passages among which a suggested question's own must be
-NEAR = 3  # … and should be
 
 OpenIndex = Callable[[Path], PassageIndex]
 
@@ -74,6 +76,7 @@ def check_pack(folder: Path, build_index: PassageIndexBuilder, open_index: OpenI
     _pack_file(draft, problems)
     _wordings(draft, problems)
     _exhibits(draft, problems)
+    check_agents(draft, (*REQUIRED_WORDINGS, *OPTIONAL_WORDINGS), problems)
     _start_questions(draft, problems)
     _cases(draft, problems)
     pack = to_pack(draft) if not problems.errors else None
@@ -94,7 +97,7 @@ def _pack_file(draft: Draft, problems: Problems) -> None:
         if language and language in named[:number]:
             problems.error(at.place("languages", number), f"names {language} twice", "name each language once")
     for name in ("title", "notice", "privacy", "staff_help", "start_questions"):
-        _languages(at, (name,), draft.languages, problems)
+        check_languages(at, (name,), draft.languages, problems)
     for language in at.keys("notice") or ():
         place, notice = at.place("notice", language), at.text("notice", language)
         if "\n" in notice:
@@ -102,21 +105,6 @@ def _pack_file(draft: Draft, problems: Problems) -> None:
         elif len(notice) > NOTICE_CHARS:
             wrong = f"is too long for one line ({len(notice)} characters)"
             problems.error(place, wrong, f"use at most {NOTICE_CHARS}; details go into `privacy`")
-
-
-def _languages(at: Located, path: tuple[str, ...], wanted: Sequence[str], problems: Problems) -> None:
-    """Tell which of the pack's languages a mapping lacks; where no mapping stands, reading has told."""
-    found = at.keys(*path)
-    if found is None:
-        return
-    for language in wanted:
-        if language not in found:
-            wrong = f"has no {language}"
-            problems.error(at.place(*path), wrong, f"add `{language}: …`, or take {language} out of `languages`")
-    for language in found:
-        if wanted and language not in wanted:
-            wrong = f"{language} is not a language of this pack"
-            problems.warn(at.place(*path, language), wrong, "add it to `languages`, or remove it")
 
 
 def _wordings(draft: Draft, problems: Problems) -> None:
@@ -129,7 +117,7 @@ def _wordings(draft: Draft, problems: Problems) -> None:
             example = ", ".join(f"`{language}: […]`" for language in draft.languages)
             problems.error(Place(WORDINGS_FILE, 0, key), "is missing", f"add `{key}:` with {example}")
     for key in found:
-        _languages(at, ("wordings", key), draft.languages, problems)
+        check_languages(at, ("wordings", key), draft.languages, problems)
         for language in at.keys("wordings", key) or ():
             place, variants = at.place("wordings", key, language), at.count("wordings", key, language)
             if variants == 0:
@@ -159,8 +147,8 @@ def _exhibits(draft: Draft, problems: Problems) -> None:
                     wrong = f"{alias!r} is also an alias of {owner}"
                     problems.warn(at.place("aliases", position), wrong, "keep it where visitors mean it")
             _picture(at, draft, problems)
-            _questions(exhibit, at, problems)
-        _passages(exhibit, draft, problems)
+            check_questions(at, exhibit.passages, problems)
+        check_passages(exhibit.passages, draft.sources, problems)
     for name, by_language in versions.items():
         _agree(name, by_language, draft.languages, problems)
 
@@ -195,52 +183,6 @@ def _picture(at: Located, draft: Draft, problems: Problems) -> None:
         problems.error(at.place("picture"), wrong, "add the picture, or correct the name (capitals count)")
 
 
-def _questions(exhibit: DraftExhibit, at: Located, problems: Problems) -> None:
-    topics = [p.topic for p in exhibit.passages]
-    asked: set[str] = set()
-    count = at.count("questions")
-    for position in range(count or 0):
-        passage, text = at.text("questions", position, "passage"), at.text("questions", position, "text")
-        if passage and passage not in topics:
-            wrong = f"there is no passage {passage} in this file"
-            problems.error(at.place("questions", position, "passage"), wrong, f"use one of: {', '.join(topics)}")
-        if text and text.casefold() in asked:
-            problems.error(at.place("questions", position, "text"), "is asked twice", "keep one of the two")
-        asked.add(text.casefold())
-    if (count or 0) < SUGGESTIONS:
-        wrong = f"suggests {count or 0} questions, but the screen shows {SUGGESTIONS}"
-        problems.error(at.place("questions"), wrong, f"write at least {SUGGESTIONS}, each with its passage")
-
-
-def _passages(exhibit: DraftExhibit, draft: Draft, problems: Problems) -> None:
-    first: dict[str, DraftPassage] = {}
-    for passage in exhibit.passages:
-        before = first.setdefault(passage.topic, passage)
-        if before is not passage:
-            wrong = f"the topic {passage.topic} is there twice"
-            problems.error(passage.at, wrong, f"join it with the one at line {before.at.line}, or name it differently")
-        for source in passage.sources:
-            if draft.sources is not None and source not in draft.sources:
-                problems.error(passage.at, f"the source {source} is not declared", "add it to `sources` in pack.yaml")
-        seconds = len(passage.text) / CHARS_PER_SECOND
-        if seconds > TOO_LONG_ANSWER_S:
-            wrong = f"takes about {seconds:.0f} s to say"
-            problems.error(passage.text_at, wrong, f"cut it into passages of at most {LONG_ANSWER_S:.0f} s")
-        elif seconds > LONG_ANSWER_S:
-            wrong = f"takes about {seconds:.0f} s to say"
-            problems.warn(
-                passage.text_at,
-                wrong,
-                f"visitors listen for {LONG_ANSWER_S:.0f} s; move the rest to a topic of its own",
-            )
-        sentences, _ = cut(passage.text, final=True)
-        first_chars = len(sentences[0].strip()) if sentences else 0
-        if first_chars > LONG_FIRST_SENTENCE:
-            tell = problems.error if first_chars > TOO_LONG_FIRST_SENTENCE else problems.warn
-            wrong = f"its first sentence is long ({first_chars} characters), so the voice starts late"
-            tell(passage.text_at, wrong, f"answer in at most {LONG_FIRST_SENTENCE} characters, then go on")
-
-
 def _agree(name: str, versions: Mapping[str, DraftExhibit], languages: Sequence[str], problems: Problems) -> None:
     """The versions of one exhibit have every language, and the same label, picture and topics."""
     reference = versions.get(languages[0]) if languages else None
@@ -249,7 +191,6 @@ def _agree(name: str, versions: Mapping[str, DraftExhibit], languages: Sequence[
         if language not in versions:
             wrong = f"has no version in {language}"
             problems.error(Place(reference.file), wrong, f"add `exhibits/{name}.{language}.md`")
-    topics = [p.topic for p in reference.passages]
     for version in versions.values():
         if version is reference:
             continue
@@ -260,15 +201,7 @@ def _agree(name: str, versions: Mapping[str, DraftExhibit], languages: Sequence[
                     problems.error(
                         version.place(field), f"{here} differs from {there} in {reference.file}", "make them the same"
                     )
-        own = [p.topic for p in version.passages]
-        for topic in topics:
-            if topic not in own:
-                wrong = f"has no passage {topic}, which {reference.file} has"
-                problems.error(Place(version.file, 0, topic), wrong, "translate it, or remove it there")
-        for passage in version.passages:
-            if passage.topic not in topics:
-                wrong = f"the passage {passage.topic} is missing in {reference.file}"
-                problems.error(passage.at, wrong, "translate it there, or remove it here")
+        check_agreement(Place(version.file), version.passages, reference.file, reference.passages, problems)
 
 
 def _known_passages(draft: Draft) -> frozenset[tuple[str, str]]:
@@ -322,7 +255,7 @@ def _trial(
     try:
         with tempfile.TemporaryDirectory(prefix="wayside-check-") as place:
             path = Path(place) / "index.sqlite"
-            build_index(path, pack.exhibits, pack.passages)
+            build_index(path, pack.exhibits, pack.passages, pack.agents)
             if open_index is not None:
                 _golden(draft, pack, open_index(path), problems)
     except OSError as error:
@@ -340,27 +273,15 @@ def _golden(draft: Draft, pack: Pack, index: PassageIndex, problems: Problems) -
         for exhibit in pack.exhibits:
             for language, asked in exhibit.questions.items():
                 for position, question in enumerate(asked):
-                    found = [hit.passage.id for hit in index.search(question.text, language, exhibit.id, FOUND)]
+                    found = index.search(question.text, language, exhibit.id, FOUND)
                     place = files[exhibit.id, language].place("questions", position, "text")
-                    _answered(question.passage, found, place, problems)
+                    check_answered(question.passage, found, place, problems)
         for language, asked in pack.start_questions.items():
             for position, question in enumerate(asked):
-                found = [hit.passage.id for hit in index.search(question.text, language, None, FOUND)]
+                found = index.search(question.text, language, None, FOUND)
                 assert draft.pack_at is not None  # noqa: S101
-                _answered(
-                    question.passage,
-                    found,
-                    draft.pack_at.place("start_questions", language, position, "text"),
-                    problems,
-                )
+                place = draft.pack_at.place("start_questions", language, position, "text")
+                check_answered(question.passage, found, place, problems)
+        ask_agents(draft, pack, index, problems)
     finally:
         index.close()
-
-
-def _answered(passage: str, found: Sequence[str], place: Place, problems: Problems) -> None:
-    # A question without content words ("How old is it?") is found by its topic, not by the index.
-    if found and passage not in found:
-        problems.error(place, f"is not answered by {passage}", f"use words of that passage, or point it to {found[0]}")
-    elif found and passage not in found[:NEAR]:
-        wrong = f"finds {found[0]} and others before {passage}"
-        problems.warn(place, wrong, "use words that stand in that passage alone")

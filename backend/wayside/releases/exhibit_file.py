@@ -1,19 +1,31 @@
-"""Reads `exhibits/<id>.<language>.md`: YAML front matter, then one `## topic {sources: [id, …]}` a passage.
+"""Reads `<id>.<language>.md`, of exhibits and of characters: YAML front matter, then one `## topic {…}` a passage.
 
 The body is text to be spoken, so it is taken literally; Markdown that a voice would read aloud is a warning.
 """
 
 import re
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from wayside.releases.located import Located, read_yaml, validate
 from wayside.releases.problems import Place, Problems
-from wayside.wire.pack import ExhibitHead, PassageHead
+from wayside.wire.pack import AgentHead, AgentPassageHead, ExhibitHead, PassageHead
 
+Head = TypeVar("Head", ExhibitHead, AgentHead)
+_Braces = PassageHead | AgentPassageHead
 _FENCE = "---"
 _HEADING = re.compile(r"^(#+)\s*([^{]*?)\s*(\{.*)?$")
 _TOPIC = re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
 _MARKUP = re.compile(r"\*\*?\S|(?<!\w)__?\w|`|\]\(|^\s*[-*+] |^\s*>|<[a-zA-Z/]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    topic: str
+    at: Place
+    sources: tuple[str, ...] = ()
+    imagined: bool = False
+    asked_with: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +37,18 @@ class DraftPassage:
     sources: tuple[str, ...]
     at: Place
     text_at: Place
+    imagined: bool = False
+    asked_with: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class DraftExhibit:
+class DraftText(Generic[Head]):
     """One file; `head` is None when its front matter is wrong, and then `name` and `language` are those of the file."""
 
     file: str
     name: str
     language: str
-    head: ExhibitHead | None
+    head: Head | None
     located: Located | None
     passages: tuple[DraftPassage, ...]
 
@@ -43,8 +57,21 @@ class DraftExhibit:
         return Place(self.file, 1) if self.located is None else self.located.place(*path)
 
 
+DraftExhibit = DraftText[ExhibitHead]
+DraftCharacter = DraftText[AgentHead]
+
+
 def read_exhibit(text: str, file: str, problems: Problems) -> DraftExhibit:
-    """Read one file, telling every problem in it."""
+    """Read one file of an exhibit, telling every problem in it."""
+    return _read(text, file, problems, ExhibitHead, PassageHead)
+
+
+def read_character(text: str, file: str, problems: Problems) -> DraftCharacter:
+    """Read what one character says in one language, telling every problem in it."""
+    return _read(text, file, problems, AgentHead, AgentPassageHead)
+
+
+def _read(text: str, file: str, problems: Problems, model: type[Head], passage: type[_Braces]) -> DraftText[Head]:
     stem = file.rsplit("/", 1)[-1].removesuffix(".md")
     name, _, language = stem.rpartition(".")
     if not name:
@@ -53,34 +80,39 @@ def read_exhibit(text: str, file: str, problems: Problems) -> DraftExhibit:
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if not lines or lines[0].rstrip() != _FENCE or end is None:
         problems.error(Place(file, 1), "has no front matter", "begin with `---`, the fields, and `---` again")
-        return DraftExhibit(file, name, language, None, None, _passages(lines, 0, file, problems))
+        return DraftText(file, name, language, None, None, _passages(lines, 0, file, problems, passage))
     located = read_yaml("\n".join(lines[1:end]), file, problems, first_line=2)
-    head = validate(ExhibitHead, located, problems) if located is not None else None
-    passages = _passages(lines, end + 1, file, problems)
+    head = validate(model, located, problems) if located is not None else None
+    passages = _passages(lines, end + 1, file, problems, passage)
     if not passages:
         problems.error(Place(file), "has no passages", "write `## what {sources: [id]}` and its text below")
-    return DraftExhibit(file, name, language, head, located, passages)
+    return DraftText(file, name, language, head, located, passages)
 
 
-def _passages(lines: list[str], start: int, file: str, problems: Problems) -> tuple[DraftPassage, ...]:
+def _passages(
+    lines: list[str], start: int, file: str, problems: Problems, braces: type[_Braces]
+) -> tuple[DraftPassage, ...]:
     found: list[DraftPassage] = []
-    heading: tuple[str, tuple[str, ...], Place] | None = None
+    heading: _Heading | None = None
     text: list[str] = []
     text_line = 0
 
     def finish() -> None:
         if heading is None:
             return
-        topic, sources, at = heading
+        topic, at = heading.topic, heading.at
         if not text:
-            problems.error(at, "has no text", "write what the guide says below the heading")
-        found.append(DraftPassage(topic, " ".join(text), sources, at, Place(file, text_line or at.line, topic)))
+            problems.error(at, "has no text", "write what is said below the heading")
+        text_at = Place(file, text_line or at.line, topic)
+        found.append(
+            DraftPassage(topic, " ".join(text), heading.sources, at, text_at, heading.imagined, heading.asked_with)
+        )
 
     for number, raw in enumerate(lines[start:], start + 1):
         line = raw.strip()
         if line.startswith("#"):
             finish()
-            heading, text, text_line = _heading(line, number, file, problems), [], 0
+            heading, text, text_line = _heading(line, number, file, problems, braces), [], 0
         elif line and heading is None:
             if not found:
                 problems.error(
@@ -97,7 +129,7 @@ def _passages(lines: list[str], start: int, file: str, problems: Problems) -> tu
     return tuple(found)
 
 
-def _heading(line: str, number: int, file: str, problems: Problems) -> tuple[str, tuple[str, ...], Place]:
+def _heading(line: str, number: int, file: str, problems: Problems, model: type[_Braces]) -> _Heading:
     match = _HEADING.match(line)
     marks, topic, braces = match.groups() if match else ("", "", None)
     at = Place(file, number, topic)
@@ -107,7 +139,12 @@ def _heading(line: str, number: int, file: str, problems: Problems) -> tuple[str
         )
     if braces is None:
         problems.error(at, "names no source", f"write `## {topic or 'topic'} {{sources: [id]}}`")
-        return topic, (), at
+        return _Heading(topic, at)
     located = read_yaml(braces, file, problems, first_line=number)
-    head = validate(PassageHead, located, problems) if located is not None else None
-    return topic, tuple(head.sources) if head else (), at
+    head = validate(model, located, problems) if located is not None else None
+    if not isinstance(head, AgentPassageHead):
+        return _Heading(topic, at, tuple(head.sources) if head else ())
+    imagined = head.imagined == "yes"
+    if not imagined and not head.sources:
+        problems.error(at, "names no source", "add `sources: [id]`, or `imagined: yes` when there is none")
+    return _Heading(topic, at, tuple(head.sources), imagined, tuple(head.asked_with))

@@ -27,6 +27,10 @@ _MESSAGES: Mapping[str, tuple[str, str]] = {
     "model_type": ("must have named fields", "write one `field: value` a line"),
     "too_short": ("must not be empty", "add at least one entry"),
     "string_too_long": ("is too long", "use at most {max_length} characters"),
+    "float_parsing": ("is not a number", "write a plain number, such as `{name}: 1`"),
+    "greater_than_equal": ("is too small", "use at least {ge:g}"),
+    "less_than_equal": ("is too large", "use at most {le:g}"),
+    "literal_error": ("is not one of the possible values", "use one of: {expected}"),
 }
 _SHAPES: Mapping[str, tuple[str, str]] = {
     r"^[a-z0-9]+(?:-[a-z0-9]+)*$": ("is not a valid name", "use lower-case letters, digits and single hyphens"),

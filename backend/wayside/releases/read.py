@@ -11,12 +11,13 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from wayside.core.content import Exhibit, Pack, Passage, Source, SuggestedQuestion
+from wayside.releases.agent_file import DraftAgent, agents_of, read_agents
 from wayside.releases.exhibit_file import DraftExhibit, read_exhibit
-from wayside.releases.located import Located, read_yaml, validate
+from wayside.releases.files import text_of, yaml_of
+from wayside.releases.located import Located, validate
 from wayside.releases.problems import PackProblem, Place, Problems
 from wayside.wire.pack import PackFile, QuestionCase, QuestionsFile, WordingsFile
 
-MAX_FILE_BYTES = 512 * 1024
 PACK_FILE = "pack.yaml"
 WORDINGS_FILE = "wordings.yaml"
 QUESTIONS_FILE = "questions.yaml"
@@ -37,6 +38,7 @@ class Draft:
     exhibits: tuple[DraftExhibit, ...]
     cases: tuple[QuestionCase, ...]
     cases_at: Located | None
+    agents: tuple[DraftAgent, ...] = ()
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -75,16 +77,16 @@ def read_pack(folder: Path) -> Reading:
 
 def read_draft(folder: Path, problems: Problems) -> Draft:
     """Read every file of a folder."""
-    pack_at = _yaml(folder, PACK_FILE, problems)
-    wordings_at = _yaml(folder, WORDINGS_FILE, problems, wrap="wordings")
-    cases_at = _yaml(folder, QUESTIONS_FILE, problems, wrap="cases") if (folder / QUESTIONS_FILE).exists() else None
+    pack_at = yaml_of(folder, PACK_FILE, problems)
+    wordings_at = yaml_of(folder, WORDINGS_FILE, problems, wrap="wordings")
+    cases_at = yaml_of(folder, QUESTIONS_FILE, problems, wrap="cases") if (folder / QUESTIONS_FILE).exists() else None
     wordings = _valid(WordingsFile, wordings_at, problems)
     cases = _valid(QuestionsFile, cases_at, problems)
     exhibits = []
     paths = sorted((folder / EXHIBITS).glob("*.md")) if folder.is_dir() else []
     for path in paths:
         file = f"{EXHIBITS}/{path.name}"
-        text = _text(folder, file, problems)
+        text = text_of(folder, file, problems)
         if text is not None:
             exhibits.append(read_exhibit(text, file, problems))
     if not paths:
@@ -100,6 +102,7 @@ def read_draft(folder: Path, problems: Problems) -> Draft:
         exhibits=tuple(exhibits),
         cases=tuple(cases.cases) if cases else (),
         cases_at=cases_at,
+        agents=read_agents(folder, problems),
     )
 
 
@@ -139,6 +142,7 @@ def to_pack(draft: Draft) -> Pack:
             language: tuple(SuggestedQuestion(q.text, q.passage) for q in asked)
             for language, asked in file.start_questions.items()
         },
+        agents=agents_of(draft.agents, sources),
     )
 
 
@@ -165,30 +169,5 @@ def _number(exhibit: DraftExhibit) -> tuple[int, str]:
     return (int(number), "") if number.isascii() and number.isdigit() else (10_000, number)
 
 
-def _yaml(folder: Path, file: str, problems: Problems, *, wrap: str = "") -> Located | None:
-    """Read a YAML file; with `wrap` its root is put under that key, as its model has it."""
-    text = _text(folder, file, problems)
-    located = read_yaml(text, file, problems) if text is not None else None
-    if located is None or not wrap:
-        return located
-    lines = {(wrap, *path): line for path, line in located.lines.items()}
-    return Located(file, {wrap: located.value}, {(): 1, **lines}, wrap)
-
-
 def _valid(model: type[Model], located: Located | None, problems: Problems) -> Model | None:
     return validate(model, located, problems) if located is not None else None
-
-
-def _text(folder: Path, file: str, problems: Problems) -> str | None:
-    path = folder / file
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            problems.error(Place(file), "is too large", f"keep it below {MAX_FILE_BYTES // 1024} KiB")
-            return None
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        problems.error(Place(file, line), "is not UTF-8", "save the file with the encoding UTF-8")
-    except OSError:
-        problems.error(Place(file), "is missing or cannot be read", f"add `{file}`; see the sample pack")
-    return None

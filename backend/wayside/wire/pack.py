@@ -4,7 +4,7 @@ Curators' files keep unknown keys, because `check` reports them as warnings; bui
 Every value in a curator's file is text: `number: 007` stays 007, `no` stays the word.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -14,6 +14,8 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=64)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+Pitch = Annotated[float, Field(ge=-6, le=6)]  # semitones
+Pace = Annotated[float, Field(ge=0.7, le=1.4)]
 PassageName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+#[a-z0-9-]+$")]
 
 
@@ -92,6 +94,45 @@ class PassageHead(_Curated):
     sources: list[Name] = Field(min_length=1)
 
 
+class AgentVoice(_Curated):
+    """How an agent's voice differs from the kiosk's; numbers as text, like everything in these files."""
+
+    pitch: Pitch = 0.0
+    pace: Pace = 1.0
+
+
+class AgentFile(_Curated):
+    """`agents/<id>.yaml`. A character has `wordings` of its own; those it lacks are the pack's."""
+
+    id: Name
+    name: dict[Language, Text]
+    description: dict[Language, Text]
+    picture: FileName
+    alt: dict[Language, Text]
+    persona: Text
+    spellings: dict[Language, list[Text]] = Field(default_factory=dict)
+    voice: AgentVoice = Field(default_factory=AgentVoice)
+    home: list[Name] = Field(default_factory=list)
+    performance: dict[Language, Text] = Field(default_factory=dict)
+    wordings: dict[Text, dict[Language, list[Text]]] = Field(default_factory=dict)
+
+
+class AgentHead(_Curated):
+    """The front matter of `agents/<id>.<language>.md`; the first three questions are those a visitor begins with."""
+
+    id: Name
+    language: Language
+    questions: list[ExhibitQuestion] = Field(default_factory=list)
+
+
+class AgentPassageHead(_Curated):
+    """What stands in the braces behind a topic of a character; what is imagined may have no source."""
+
+    sources: list[Name] = Field(default_factory=list)
+    imagined: Literal["yes", "no"] = "no"
+    asked_with: list[Text] = Field(default_factory=list)
+
+
 class WordingsFile(_Curated):
     """`wordings.yaml`: every key is a wording, so every key is known."""
 
@@ -149,6 +190,8 @@ class BuiltPassage(_Built):
     topic: str
     text: str
     sources: list[str]
+    imagined: bool = False
+    asked_with: list[str] = Field(default_factory=list)
 
 
 class BuiltSource(_Built):
@@ -156,6 +199,25 @@ class BuiltSource(_Built):
 
     title: str
     where: str
+
+
+class BuiltAgent(_Built):
+    """An agent of `pack.json`; the passages of a character have its id as their exhibit."""
+
+    id: str
+    name: dict[str, str]
+    spellings: dict[str, list[str]]
+    description: dict[str, str]
+    persona: str
+    pitch: Pitch
+    pace: Pace
+    wordings: dict[str, dict[str, list[str]]]
+    passages: list[BuiltPassage]
+    questions: dict[str, list[BuiltQuestion]]
+    home: list[str]
+    performance: dict[str, str]
+    picture: str
+    alt: dict[str, str]
 
 
 class BuiltPack(_Built):
@@ -176,6 +238,7 @@ class BuiltPack(_Built):
     exhibits: list[BuiltExhibit]
     passages: list[BuiltPassage]
     start_questions: dict[str, list[BuiltQuestion]]
+    agents: list[BuiltAgent] = Field(default_factory=list, description="empty: the guide alone")
     files: dict[str, str]
 
 

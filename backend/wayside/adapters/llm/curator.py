@@ -1,14 +1,23 @@
 """The Curator: a dialogue provider without a model, which speaks approved passages and nothing else.
 
 It refuses honestly when no passage answers. Every factual word it says stands in a passage of this turn's retrieval;
-everything else is one of the pack's approved wordings.
+everything else is one of the approved wordings. It speaks for one agent: the guide from the exhibits' passages, a
+character from its own and no others.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from wayside.adapters.llm.character import (
+    as_pack,
+    means_another,
+    only_called,
+    shown_sources,
+    speaker,
+    without_name,
+)
 from wayside.adapters.llm.finding import PassageFinder
-from wayside.core.content import Pack, Passage, Source, SuggestedQuestion
+from wayside.core.content import GUIDE, Pack, Passage, SuggestedQuestion
 from wayside.core.intents import Intent, intent
 from wayside.core.questions import content_words, fold, points
 from wayside.core.runs.events import (
@@ -40,11 +49,17 @@ class _Answer:
 
 
 class Curator:
-    """Implements `LanguageModel`. Choices are exactly the pack's suggested questions, so each has its passage."""
+    """Implements `LanguageModel`. Choices are exactly the suggested questions, so each has its passage.
 
-    def __init__(self, pack: Pack, index: PassageIndex) -> None:
+    `agent` is who speaks; raises `room.unknown_agent` when the pack has nobody of this id.
+    """
+
+    def __init__(self, pack: Pack, index: PassageIndex, agent: str = GUIDE) -> None:
+        self._who = speaker(pack, agent)
+        self._index = index
+        pack = as_pack(pack, self._who)
         self._pack = pack
-        self._finder = PassageFinder(pack, index)
+        self._finder = PassageFinder(pack, index, agent)
         self._exhibits = {exhibit.id: exhibit for exhibit in pack.exhibits}
         self._passages = {(p.id, p.language): p for p in pack.passages}
         self._of: dict[tuple[str, str], list[Passage]] = {}
@@ -57,10 +72,13 @@ class Curator:
             # Silence is the answer.
             yield Completed()
             return
-        answer = self._answer(context)
+        there = context.exhibit
+        context = self._own(context)
+        answer = self._answer(context, there)
         screen: list[ScreenRequest] = []
         if answer.passages:
-            screen.append(ShowSources(_sources(answer.passages), tuple(p.id for p in answer.passages)))
+            sources = shown_sources(self._who, answer.passages, context.language)
+            screen.append(ShowSources(sources, tuple(p.id for p in answer.passages)))
         if answer.exhibit is not None and answer.exhibit != context.exhibit:
             screen.append(ShowExhibit(answer.exhibit))
         screen.append(OfferChoices(self._choices(context, answer)))
@@ -75,8 +93,22 @@ class Curator:
 
     # --- choosing -------------------------------------------------------------------------------------------------
 
-    def _answer(self, context: DialogueContext) -> _Answer:
+    def _own(self, context: DialogueContext) -> DialogueContext:
+        """What of the context this agent may go by: passages of others are no part of what it said."""
+        known, language = self._passages, context.language
+        history = tuple(
+            replace(item, passages=tuple(p for p in item.passages if (p, language) in known))
+            for item in context.history
+        )
+        if self._who.id == GUIDE:
+            return replace(context, history=history)
+        question = without_name(self._who, context.question, language)
+        return replace(context, history=history, question=question, exhibit=self._who.id)
+
+    def _answer(self, context: DialogueContext, there: str | None) -> _Answer:
         question, language = context.question, context.language
+        if self._who.id != GUIDE and only_called(self._who, question, language):
+            return _Answer(self._wording("greeting", context))
         exact = self._finder.exact(question, language, context.exhibit)
         if exact is not None:
             return self._tell(context, exact)
@@ -84,6 +116,8 @@ class Curator:
         kind = intent(question, language) or intent(heard, language)
         if kind is not None:
             return self._talk(context, kind)
+        if self._who.id != GUIDE and means_another(self._who, question, language, there, self._index):
+            return self._refuse(context)
         last = _last_exhibit(context)
         found = self._finder.find(question, language, context.exhibit, last)
         if found is not None:
@@ -193,7 +227,3 @@ def _said(context: DialogueContext) -> frozenset[str]:
 def _last_exhibit(context: DialogueContext) -> str | None:
     with_passages: Iterable[HistoryItem] = (item for item in reversed(context.history) if item.passages)
     return next((item.passages[-1].split("#", 1)[0] for item in with_passages), None)
-
-
-def _sources(passages: Iterable[Passage]) -> tuple[Source, ...]:
-    return tuple({source.id: source for passage in passages for source in passage.sources}.values())

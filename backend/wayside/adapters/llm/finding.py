@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import log
 
-from wayside.core.content import Exhibit, Pack, Passage
+from wayside.core.content import GUIDE, Exhibit, Pack, Passage
 from wayside.core.questions import (
     content_words,
     fold,
@@ -63,10 +63,14 @@ class _Fit:
 
 
 class PassageFinder:
-    """Finds the passage for a question; knows nothing of visits. Safe from any thread that the index is safe from."""
+    """Finds the passage for a question; knows nothing of visits. Safe from any thread that the index is safe from.
 
-    def __init__(self, pack: Pack, index: PassageIndex) -> None:
+    `agent` is whose passages are searched; only the guide's exhibits have names that move a question elsewhere.
+    """
+
+    def __init__(self, pack: Pack, index: PassageIndex, agent: str = GUIDE) -> None:
         self._index = index
+        self._agent = agent
         self._exhibits = {exhibit.id: exhibit for exhibit in pack.exhibits}
         self._passages = {(p.id, p.language): p for p in pack.passages}
         self._words: dict[tuple[str, str], list[_Words]] = {}
@@ -126,6 +130,8 @@ class PassageFinder:
         return {w.passage.id: max((likeness(asked, s) for s in w.shapes), default=0.0) for w in words}
 
     def _named(self, question: str, heard: str, language: str, exhibit: str | None) -> str | None:
+        if self._agent != GUIDE:
+            return None
         both = (*self._index.exhibits(question, language), *self._index.exhibits(heard, language))
         named = sorted(both, key=lambda one: -one.likeness)
         if not named or named[0].likeness < NAMED:
@@ -142,7 +148,8 @@ class PassageFinder:
         facts = self._words.get((exhibit, language), [])
         names = self._names.get((exhibit, language), frozenset())
         content = content_words(without_label(heard, language), language)
-        wanted = topics(heard, language)
+        # What a character tells is not ordered by the facts of an object, so only its own words count.
+        wanted = topics(heard, language) if self._agent == GUIDE else ()
         if named:
             content = tuple(word for word in content if not self._misheard(word, exhibit, language))
             bare = not wanted and not points(heard, language) and not inquires(heard, language)
@@ -151,19 +158,23 @@ class PassageFinder:
                 return _first(facts)
         told = cues(language)
         own = [word for word in content if word not in names and word not in told]
-        if not wanted:
+        if self._agent != GUIDE:
+            own = [word for word in content if word not in names]
+        elif not wanted:
             # Then nothing explains words like "tall", and at the golden cup "gold" is all there is to go by.
             idle = fillers(language)
             own = [word for word in content if word not in names and word not in idle] or list(content)
         weight = {word: _weight(word, facts) for word in own}
         total = sum(weight.values())
         known = sum(1 for word in own if word in names or any(word in fact.all for fact in facts))
-        if own and known < COVERED * len(own):
+        # A character knows little, so that what it does not know at all is seldom meant for it.
+        if own and known < (COVERED if self._agent == GUIDE else COVERED_ALONE) * len(own):
             return None
         # With an unknown word among them, half of the words are no evidence.
         needed = COVERED * len(own) + (0.1 if known < len(own) else 0.0)
         asked = shape(heard, language)
-        ranks = {found.passage.id: found.score for found in self._index.search(heard, language, exhibit, len(facts))}
+        hits = self._index.search(heard, language, exhibit, len(facts), agent=self._agent)
+        ranks = {found.passage.id: found.score for found in hits}
         most = max(ranks.values(), default=0.0) or 1.0
         best: _Fit | None = None
         sure = False
@@ -201,7 +212,7 @@ class PassageFinder:
         told = cues(language)
         own = [word for word in content_words(heard, language) if word not in told]
         places: dict[str, None] = {}
-        for found in self._index.search(heard, language, None, 12):
+        for found in self._index.search(heard, language, None, 12, agent=self._agent):
             places.setdefault(found.passage.exhibit, None)
         best: _Fit | None = None
         for place in list(places)[:ELSEWHERE]:
@@ -242,7 +253,7 @@ def _first(facts: list[_Words]) -> _Fit | None:
 def _of(passage: Passage, exhibit: Exhibit) -> _Words:
     language = passage.language
     questions = [q.text for q in exhibit.questions.get(language, ()) if q.passage == passage.id]
-    asked = frozenset(stems(" ".join(questions), language))
+    asked = frozenset(stems(" ".join((*questions, *passage.asked_with)), language))
     # The alternative text tells what people see, in their words.
     seen = exhibit.alt.get(language, "") if passage.topic == "scene" else ""
     text = asked | frozenset(stems(f"{passage.text} {passage.topic}", language))
@@ -282,7 +293,7 @@ def _vocabulary(pack: Pack, language: str) -> Iterable[str]:
     yield from cue_words(language)
     for passage in pack.passages:
         if passage.language == language:
-            yield from fold(passage.text).split()
+            yield from fold(" ".join((passage.text, *passage.asked_with))).split()
     for exhibit in pack.exhibits:
         texts = (*_called(exhibit, language), exhibit.subtitle.get(language, ""), exhibit.alt.get(language, ""))
         for text in (*texts, *(q.text for q in exhibit.questions.get(language, ()))):

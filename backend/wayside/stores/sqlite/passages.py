@@ -1,6 +1,7 @@
 """The pack's full-text index: passages by their words, exhibits by their names, however misheard.
 
-One FTS5 table a language, over stems (and porter on top for English). A question is cut into words and quoted: whatever
+One FTS5 table for each agent and language, over stems (and porter on top for English), so that a character's words
+neither answer for the guide nor change how rare the guide's are. A question is cut into words and quoted: whatever
 syntax it holds is just words. Names are few, so their letter pairs are compared in memory.
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from wayside.core.content import Exhibit, Passage, Source
+from wayside.core.content import GUIDE, Agent, Exhibit, Passage, Source, SuggestedQuestion
 from wayside.core.errors import WaysideError
 from wayside.core.questions import content_words, fold, known_words, label_number, short, stems
 from wayside.core.spelling import alike, pairs
@@ -27,7 +28,9 @@ _SHORTEST_NAME = 4
 _WEIGHTS = "0, 0, 3.0, 3.0, 2.0, 1.0"
 
 
-def build_index(target: Path, exhibits: Iterable[Exhibit], passages: Iterable[Passage]) -> None:
+def build_index(
+    target: Path, exhibits: Iterable[Exhibit], passages: Iterable[Passage], agents: Iterable[Agent] = ()
+) -> None:
     """Write a new index file at `target`, which must not exist."""
     shown = {exhibit.id: exhibit for exhibit in exhibits}
     rows = list(passages)
@@ -37,18 +40,19 @@ def build_index(target: Path, exhibits: Iterable[Exhibit], passages: Iterable[Pa
             connection.execute("CREATE TABLE passage (id TEXT, language TEXT, json TEXT, PRIMARY KEY (id, language))")
             connection.execute("CREATE TABLE name (language TEXT, exhibit TEXT, name TEXT, number TEXT, title INTEGER)")
             for language in sorted({row.language for row in rows}):
-                stemmer = "porter " if short(language) == "en" else ""
-                connection.execute(
-                    f"CREATE VIRTUAL TABLE {_table(language)} USING fts5(id UNINDEXED, exhibit UNINDEXED, names,"
-                    f' questions, topic, text, tokenize="{stemmer}unicode61 remove_diacritics 2")'
-                )
+                _create(connection, GUIDE, language)
             for row in rows:
-                _insert(connection, row, shown[row.exhibit])
+                _insert(connection, row, GUIDE, _called(shown[row.exhibit], row.language), shown[row.exhibit].questions)
             for exhibit in shown.values():
                 for language, title in exhibit.title.items():
                     for name in (title, *exhibit.aliases.get(language, ())):
                         record = (language, exhibit.id, fold(name), exhibit.number, name == title)
                         connection.execute("INSERT INTO name VALUES (?, ?, ?, ?, ?)", record)
+            for agent in agents:
+                for language in sorted({row.language for row in agent.passages}):
+                    _create(connection, agent.id, language)
+                for row in agent.passages:
+                    _insert(connection, row, agent.id, agent.name.get(row.language, ""), agent.questions)
     finally:
         connection.close()
 
@@ -67,6 +71,7 @@ class _Names:
 @dataclass(frozen=True, slots=True)
 class _Row:
     passage: Passage
+    agent: str
     stems: frozenset[str]
 
 
@@ -84,18 +89,21 @@ class SqlitePassageIndex:
         try:
             self._rows = _read_rows(self._connection)
             self._names = _read_names(self._connection, self._rows)
+            self._spoken = frozenset((row.agent, row.passage.language) for row in self._rows.values())
         except (sqlite3.DatabaseError, ValueError, TypeError, KeyError):
             self._connection.close()
             raise WaysideError(
                 "pack.corrupt", f"The index at {path} cannot be read.", remedy="Build the pack again."
             ) from None
 
-    def search(self, question: str, language: str, exhibit: str | None = None, limit: int = 6) -> Sequence[Found]:
-        """Passages that share content words with the question, best first."""
+    def search(
+        self, question: str, language: str, exhibit: str | None = None, limit: int = 6, *, agent: str = GUIDE
+    ) -> Sequence[Found]:
+        """Passages of the agent that share content words with the question, best first."""
         wanted = content_words(question, language)[:MAX_WORDS]
-        if language not in self._names or not wanted:
+        if (agent, language) not in self._spoken or not wanted:
             return ()
-        table = _table(language)
+        table = _table(agent, language)
         sql = (
             f"SELECT id, -bm25({table}, {_WEIGHTS}) AS score FROM {table} "  # noqa: S608 - a table of our own naming
             f"WHERE {table} MATCH ? AND (? IS NULL OR exhibit = ?) ORDER BY score DESC, rowid LIMIT ?"
@@ -145,10 +153,27 @@ class SqlitePassageIndex:
             self._connection.close()
 
 
-def _insert(connection: sqlite3.Connection, row: Passage, exhibit: Exhibit) -> None:
+def _create(connection: sqlite3.Connection, agent: str, language: str) -> None:
+    stemmer = "porter " if short(language) == "en" else ""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {_table(agent, language)} USING fts5(id UNINDEXED, exhibit UNINDEXED, names,"
+        f' questions, topic, text, tokenize="{stemmer}unicode61 remove_diacritics 2")'
+    )
+
+
+def _called(exhibit: Exhibit, language: str) -> str:
+    return " ".join((exhibit.title[language], *exhibit.aliases.get(language, ()), exhibit.subtitle.get(language, "")))
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    row: Passage,
+    agent: str,
+    names: str,
+    questions: Mapping[str, tuple[SuggestedQuestion, ...]],
+) -> None:
     language = row.language
-    names = " ".join((exhibit.title[language], *exhibit.aliases.get(language, ()), exhibit.subtitle.get(language, "")))
-    asked = " ".join(q.text for q in exhibit.questions.get(language, ()) if q.passage == row.id)
+    asked = " ".join((*(q.text for q in questions.get(language, ()) if q.passage == row.id), *row.asked_with))
     body = {
         "id": row.id,
         "exhibit": row.exhibit,
@@ -156,12 +181,15 @@ def _insert(connection: sqlite3.Connection, row: Passage, exhibit: Exhibit) -> N
         "topic": row.topic,
         "text": row.text,
         "sources": [{"id": s.id, "title": s.title, "where": s.where} for s in row.sources],
+        "imagined": row.imagined,
+        "asked_with": row.asked_with,
+        "agent": agent,
         "stems": sorted({*stems(names, language), *stems(asked, language), *stems(row.text, language)}),
     }
     connection.execute("INSERT INTO passage VALUES (?, ?, ?)", (row.id, language, json.dumps(body)))
     columns = (" ".join(stems(text, language)) for text in (names, asked, row.topic, row.text))
     connection.execute(
-        f"INSERT INTO {_table(language)} VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 - a table of our own naming
+        f"INSERT INTO {_table(agent, language)} VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608 - a table of our own naming
         (row.id, row.exhibit, *columns),
     )
 
@@ -171,18 +199,21 @@ def _read_rows(connection: sqlite3.Connection) -> Mapping[tuple[str, str], _Row]
     for name, language, text in connection.execute("SELECT id, language, json FROM passage"):
         body = json.loads(text)
         known = frozenset(body.pop("stems"))
+        agent = body.pop("agent", GUIDE)
         sources = tuple(Source(**source) for source in body.pop("sources"))
-        rows[name, language] = _Row(Passage(**body, sources=sources), known)
+        asked_with = tuple(body.pop("asked_with", ()))
+        rows[name, language] = _Row(Passage(**body, sources=sources, asked_with=asked_with), agent, known)
     return rows
 
 
 def _read_names(connection: sqlite3.Connection, rows: Mapping[tuple[str, str], _Row]) -> Mapping[str, _Names]:
-    found: dict[str, list[tuple[str, str, str, bool]]] = {language: [] for _, language in rows}
+    guided = [row.passage for row in rows.values() if row.agent == GUIDE]
+    found: dict[str, list[tuple[str, str, str, bool]]] = {passage.language: [] for passage in guided}
     for language, exhibit, name, number, title in connection.execute("SELECT * FROM name"):
         found.setdefault(language, []).append((exhibit, name, number, bool(title)))
     spoken: dict[str, set[str]] = {}
-    for row in rows.values():
-        spoken.setdefault(row.passage.language, set()).update(fold(row.passage.text).split())
+    for passage in guided:
+        spoken.setdefault(passage.language, set()).update(fold(passage.text).split())
     return {language: _names(names, language, spoken.get(language, set())) for language, names in found.items()}
 
 
@@ -208,5 +239,7 @@ def _names(names: Sequence[tuple[str, str, str, bool]], language: str, spoken: s
     )
 
 
-def _table(language: str) -> str:
-    return "words_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in language.lower())
+def _table(agent: str, language: str) -> str:
+    """The guide's tables are named as before there were characters, so that earlier builds stay readable."""
+    parts = (language,) if agent == GUIDE else (language, agent)
+    return "words_" + "__".join("".join(c if c.isascii() and c.isalnum() else "_" for c in p.lower()) for p in parts)

@@ -26,6 +26,7 @@ REFUSALS: dict[str, str] = {
     "room.emission_budget": "This exchange has produced too many interactions.",
     "room.payload_malformed": "A payload must be plain JSON of a known type.",
     "room.lane_full": "Too many interactions are waiting on this channel.",
+    "room.recursive_dispatch": "A delivery can not wait for another one; it must return a draft.",
     "room.delivery_failed": "A target did not take what was delivered to it.",
     "room.state_malformed": "What was kept of the room can not be read.",
     "room.envelope_mismatch": "This envelope id was used for something else.",

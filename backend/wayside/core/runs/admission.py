@@ -82,6 +82,7 @@ def decide(
     checkpoint: Json = None
     text = request.input.text
     appended_to = ""
+    disclosure = request.input.disclosure
     if request.supersession is not None:
         named = situation.named
         if named is None or (named.room, named.channel, named.agent) != (room, request.input.channel, agent):
@@ -92,7 +93,7 @@ def decide(
             # The question won the race: it is answered, with its own checkpoint and the new words alone.
             if not _same_speaker(open_run, request):
                 raise refuse("run.supersession_mismatch")
-            return Admit(continued(open_run, request.input, now_ms), mark, continued=True)
+            return _continue(open_run, request, mark, now_ms)
         if open_run is not None:
             return CancelFirst(open_run.id)
         if named.status is not RunStatus.CANCELED or named.code != SUPERSEDED:
@@ -102,9 +103,11 @@ def decide(
         if policy.mode == "append":
             text = merge_room_agent_input_fragments(named.input.text, text, policy.max_length)
             appended_to = named.id
+            # Its words go on in this input, so nobody hears them who could not before (RFC-021 §6).
+            disclosure = disclosure.intersect(named.disclosure)
     elif open_run is not None:
         if open_run.status is RunStatus.WAITING and _same_speaker(open_run, request):
-            return Admit(continued(open_run, request.input, now_ms), mark, continued=True)
+            return _continue(open_run, request, mark, now_ms)
         return CancelFirst(open_run.id)
     budget = request.deadline_ms if request.deadline_ms is not None else budget_ms
     record = RunRecord(
@@ -113,8 +116,8 @@ def decide(
         channel=request.input.channel,
         agent=agent,
         root_input_id=request.input.id,
-        input=replace(request.input, text=text),
-        disclosure=request.input.disclosure.intersect(visibility),
+        input=replace(request.input, text=text, disclosure=disclosure),
+        disclosure=disclosure.intersect(visibility),
         budget_ms=budget,
         deadline_ms=now_ms + budget,
         checkpoint=checkpoint,
@@ -135,7 +138,13 @@ def _continue_named(request: RunRequest, open_run: RunRecord | None, mark: str, 
         or not _same_speaker(open_run, request)
     ):
         raise refuse("run.continuation_mismatch")
-    return Admit(continued(open_run, request.input, now_ms), mark, continued=True)
+    return _continue(open_run, request, mark, now_ms)
+
+
+def _continue(waiting: RunRecord, request: RunRequest, mark: str, now_ms: int) -> Admit:
+    if request.deadline_ms is not None:
+        waiting = replace(waiting, budget_ms=request.deadline_ms)
+    return Admit(continued(waiting, request.input, now_ms), mark, continued=True)
 
 
 def _same_speaker(record: RunRecord, request: RunRequest) -> bool:

@@ -11,18 +11,25 @@ def merge_room_agent_input_fragments(previous: str, latest: str, max_length: int
     With `max_length` (characters, positive) the predecessor is shortened first, from its front and marked "… ", so
     that the newest fragment stays. Raises `run.merge_bound`.
     """
-    if max_length is not None and (isinstance(max_length, bool) or max_length < 1):
-        raise refuse("run.merge_bound")
+    check_bound(max_length)
     before, after = " ".join(previous.split()), " ".join(latest.split())
-    if not before or after.startswith(before):
-        merged, before = after, ""
-    elif not after or before.endswith(after):
-        merged, before, after = before, "", before
+    if after.startswith(before):
+        merged = after
+    elif before.endswith(after):
+        merged = before
     else:
         merged = f"{before} {after}"
     if max_length is None or len(merged) <= max_length:
         return merged
-    room = max_length - len(after) - len(_CUT) - 1
-    if before and room > 0:
-        return f"{_CUT}{before[-room:].lstrip()} {after}"
-    return after[-max_length:].lstrip()
+    room = max_length - len(_CUT)
+    if merged != after and room > len(after):
+        kept = merged[-room:].lstrip()
+        if kept != after:
+            return f"{_CUT}{kept}"
+    return (after or before)[-max_length:].lstrip()
+
+
+def check_bound(max_length: int | None) -> None:
+    """Raises `run.merge_bound` unless the bound is a positive whole number or None."""
+    if max_length is not None and (isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < 1):
+        raise refuse("run.merge_bound")

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from wayside.core.plain_json import Json, fingerprint, plain
+from wayside.core.plain_json import Json, canonical, fingerprint, plain
 from wayside.core.room.agents import AgentInput
 from wayside.core.room.disclosure import Disclosure
 from wayside.core.room.refusals import refuse
+from wayside.core.runs.merge import check_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,9 @@ def checked(request: RunRequest) -> RunRequest:
         raise refuse("room.disclosure_missing")
     if request.continuation is not None and request.supersession is not None:
         raise refuse("run.supersession_and_continuation")
-    plain(dict(request.input.data))
+    _check_text(request)
     if request.supersession is not None:
-        plain(request.supersession.checkpoint, "run.checkpoint_malformed")
-        bound = request.supersession.input_policy.max_length
-        if bound is not None and (isinstance(bound, bool) or bound < 1):
-            raise refuse("run.merge_bound")
+        check_bound(request.supersession.input_policy.max_length)
     return request
 
 
@@ -92,6 +90,16 @@ def request_fingerprint(request: RunRequest) -> str:
             replaced.input_policy.max_length,
         ]
     return fingerprint(value)
+
+
+def _check_text(request: RunRequest) -> None:
+    given = request.input
+    texts = [given.id, given.text, given.channel, given.language, given.source.id, canonical(dict(given.data))]
+    if request.supersession is not None:
+        texts.append(canonical(plain(request.supersession.checkpoint, "run.checkpoint_malformed")))
+    if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
+        # Half a surrogate pair: JSON carries it in, no database or socket carries it out.
+        raise refuse("run.input_malformed")
 
 
 def _object(data: Mapping[str, Json]) -> Json:

@@ -1,4 +1,4 @@
-"""Decides what may cross a room: the common envelope, its payloads, and how one interaction derives from another.
+"""Decides what may cross a room: the envelope, its payloads, how one interaction derives from another, who has it.
 
 Targets are always explicit, disclosure only narrows, and a payload can not speak for another source (RFC-021 §6).
 Ids are given to it; nothing here delivers.
@@ -6,6 +6,7 @@ Ids are given to it; nothing here delivers.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from wayside.core.plain_json import Json, fingerprint, plain
 from wayside.core.room.agents import AgentInput, Endpoint, EndpointKind, InteractionDraft, Participant
@@ -15,6 +16,7 @@ from wayside.core.room.refusals import refuse
 HOP_LIMIT = 8
 EMISSION_BUDGET = 32
 ROOTS_COUNTED = 256
+SEEN_BOUND = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,60 @@ class Emissions:
         return replace(self, spent=kept)
 
 
+@dataclass(frozen=True, slots=True)
+class SeenEnvelope:
+    """An envelope's fingerprint and who has received it."""
+
+    fingerprint: str
+    delivered: frozenset[Endpoint] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The last `bound` envelopes, oldest first. What fell out is delivered again; what still waits never falls out."""
+
+    envelopes: Mapping[str, SeenEnvelope] = field(default_factory=dict)
+    bound: int = SEEN_BOUND
+
+    def get(self, envelope_id: str) -> SeenEnvelope | None:
+        """What is known of an envelope."""
+        return self.envelopes.get(envelope_id)
+
+    def admit(self, envelope_id: str, print_: str, waiting: Collection[str] = ()) -> "Seen":
+        """Know an envelope before its delivery; `waiting` are the ids that may not be forgotten yet."""
+        if envelope_id in self.envelopes:
+            return self
+        kept = {**self.envelopes, envelope_id: SeenEnvelope(print_)}
+        old = [known for known in kept if known != envelope_id and known not in waiting]
+        for known in old[: max(0, len(kept) - self.bound)]:
+            del kept[known]
+        return replace(self, envelopes=kept)
+
+    def deliver(self, envelope_id: str, target: Endpoint) -> "Seen":
+        """Note that a target has received it."""
+        known = self.envelopes[envelope_id]
+        marked = replace(known, delivered=known.delivered | {target})
+        return replace(self, envelopes={**self.envelopes, envelope_id: marked})
+
+    def as_json(self) -> Json:
+        """Plain JSON for `restored`."""
+        return [
+            [
+                envelope_id,
+                known.fingerprint,
+                [list[Json](end) for end in sorted((e.kind, e.id) for e in known.delivered)],
+            ]
+            for envelope_id, known in self.envelopes.items()
+        ]
+
+    def restored(self, value: Json) -> "Seen":
+        """The inverse of `as_json`, the newest within this one's bound; raises `room.state_malformed`."""
+        if not isinstance(value, list):
+            raise refuse("room.state_malformed")
+        read = [_seen(entry) for entry in value]
+        return replace(self, envelopes=dict(read[-self.bound :]))
+
+
 def create(
     envelope_id: str, room: str, channel: str, source: Endpoint, draft: InteractionDraft
 ) -> RoomInteractionEnvelope:
@@ -147,6 +203,8 @@ def derive(
 def checked(envelope: RoomInteractionEnvelope) -> RoomInteractionEnvelope:
     """The envelope itself, when its source may send this payload and each target may see it."""
     source, payload = envelope.source, envelope.payload
+    if explicit(envelope.targets) != envelope.targets:
+        raise refuse("room.no_target")
     if source.kind not in _SENDERS[type(payload)]:
         raise refuse("room.source_spoofed")
     if isinstance(payload, ServiceResult) and source.id != payload.service:
@@ -254,7 +312,7 @@ def input_of(envelope: RoomInteractionEnvelope, participant: Participant | None 
 
 
 _MALFORMED = "room.payload_malformed"
-_KINDS = frozenset(["participant", "agent", "service", "watcher"])
+_KINDS: tuple[EndpointKind, ...] = get_args(EndpointKind)
 _SENDERS: dict[type[Payload], frozenset[EndpointKind]] = {
     Message: frozenset(["participant", "agent"]),
     RoomEvent: frozenset(["watcher", "service"]),
@@ -285,3 +343,20 @@ _READERS: dict[str, Callable[[dict[str, Json]], Payload]] = {
         _text(f, "service"), _text(f, "call_id"), f.pop("output", None), _text(f, "error", needed=False)
     ),
 }
+
+
+def _seen(entry: Json) -> tuple[str, SeenEnvelope]:
+    match entry:
+        case [str(envelope_id), str(print_), list(ends)]:
+            return envelope_id, SeenEnvelope(print_, frozenset(_endpoint(end) for end in ends))
+        case _:
+            raise refuse("room.state_malformed")
+
+
+def _endpoint(end: Json) -> Endpoint:
+    match end:
+        case [str(kind), str(name)]:
+            for known in _KINDS:
+                if kind == known:
+                    return Endpoint(known, name)
+    raise refuse("room.state_malformed")

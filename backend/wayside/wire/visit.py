@@ -87,6 +87,13 @@ class ExhibitFrame(_Command):
     exhibit: str | None = Field(max_length=100)
 
 
+class Address(_Command):
+    """Ask this agent from now on."""
+
+    type: Literal["address"]
+    agent: str = Field(max_length=64)
+
+
 class Stop(_Command):
     """The stop control: stops everything, always."""
 
@@ -146,6 +153,7 @@ ClientFrame = Annotated[
     | Say
     | Choose
     | ExhibitFrame
+    | Address
     | Stop
     | Setting
     | Activity
@@ -172,10 +180,20 @@ class SourceView(_Frame):
 
 
 class ChoiceView(_Frame):
-    """A question that can be touched."""
+    """What can be touched: a question, or to go on with an answer that a restart broke off."""
 
     id: str
     text: str
+    kind: Literal["question", "continue"] = "question"
+
+
+class AgentView(_Frame):
+    """Somebody who can be asked. `name` and `description` are by language; `picture` is a path as in the manifest."""
+
+    id: str
+    name: dict[str, str]
+    description: dict[str, str] = Field(default_factory=dict)
+    picture: str = ""
 
 
 class Features(_Frame):
@@ -208,6 +226,7 @@ class Line(_Frame):
     text: str
     state: Literal["pending", "speaking", "held", "finished", "interrupted", "failed"]
     sources: list[SourceView] = Field(default_factory=list)
+    agent: str = "guide"  # who said a guide line
 
 
 class StatusView(_Frame):
@@ -235,6 +254,8 @@ class Snapshot(_ServerFrame):
     lines: list[Line]
     status: StatusView
     countdown_s: float | None = None
+    agents: list[AgentView] = Field(default_factory=list, description="with one or none, nobody is to be chosen")
+    agent: str = Field(default="guide", description="who is asked")
 
 
 class Status(_ServerFrame):
@@ -273,6 +294,14 @@ class UtteranceFrame(_ServerFrame):
     utterance_id: int
     text: str
     spans: list[tuple[int, int]]
+    agent: str = "guide"
+
+
+class Focus(_ServerFrame):
+    """Another agent is asked from now on."""
+
+    type: Literal["focus"] = "focus"
+    agent: str
 
 
 class Caption(_ServerFrame):
@@ -316,7 +345,7 @@ class ExhibitShown(_ServerFrame):
 
 
 class Choices(_ServerFrame):
-    """Three questions this pack can answer."""
+    """Three questions this pack can answer; a choice to go on may stand among them."""
 
     type: Literal["choices"] = "choices"
     choices: list[ChoiceView]
@@ -388,6 +417,7 @@ ServerFrame = Annotated[
     | Clear
     | Sources
     | ExhibitShown
+    | Focus
     | Choices
     | SettingsFrame
     | Notice

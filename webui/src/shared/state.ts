@@ -4,7 +4,7 @@
 
 import type { Delivery, Utterance } from "./captions";
 import { shownUpTo } from "./captions";
-import type { ChoiceView, Features, ServerFrame, Snapshot, SourceView, StatusView } from "./wire";
+import type { AgentView, ChoiceView, Features, ServerFrame, Snapshot, SourceView, StatusView } from "./wire";
 
 export const MOST_LINES = 60;
 
@@ -25,6 +25,8 @@ export interface GuideLine {
   readonly utterances: readonly Utterance[];
   readonly state: Delivery;
   readonly sources: readonly SourceView[];
+  /** Who says it. */
+  readonly agent: string;
 }
 
 export type TalkLine = VisitorLine | GuideLine;
@@ -46,6 +48,9 @@ export interface Page {
   readonly volume: number;
   readonly exhibit: string | null;
   readonly choices: readonly ChoiceView[];
+  readonly agents: readonly AgentView[];
+  /** Who is asked. */
+  readonly agent: string;
   readonly lines: readonly TalkLine[];
   readonly status: StatusView;
   readonly progress: { readonly current: number | null; readonly total: number | null } | null;
@@ -68,6 +73,9 @@ export type PageEvent =
 
 const QUIET: StatusView = { listening: false, hearing: false, thinking: false, speaking: false, held: false, degraded: [] };
 
+/** Who answers when nobody else is asked. */
+export const GUIDE = "guide";
+
 export const initial: Page = {
   link: "connecting",
   phase: "attract",
@@ -84,6 +92,8 @@ export const initial: Page = {
   volume: 0,
   exhibit: null,
   choices: [],
+  agents: [],
+  agent: GUIDE,
   lines: [],
   status: QUIET,
   progress: null,
@@ -177,8 +187,10 @@ function onFrame(page: Page, frame: ServerFrame, at: number): Page {
     case "sources":
       return {
         ...page,
-        lines: withGuide(page.lines, frame.generation, (line) => ({ ...line, sources: frame.sources })),
+        lines: withGuide(page, frame.generation, (line) => ({ ...line, sources: frame.sources })),
       };
+    case "focus":
+      return { ...page, agent: frame.agent };
     case "exhibit":
       return { ...page, exhibit: frame.exhibit };
     case "choices":
@@ -213,12 +225,14 @@ function fromSnapshot(page: Page, frame: Snapshot, at: number): Page {
     volume: frame.volume,
     exhibit: frame.exhibit,
     choices: frame.choices,
+    agents: frame.agents,
+    agent: frame.agent,
     status: frame.status,
     countdownEndsAt: frame.countdown_s === null ? null : at + frame.countdown_s * 1000,
     lines: frame.lines.slice(-MOST_LINES).map((line): TalkLine =>
       line.role === "visitor"
         ? { role: "visitor", key: line.key, text: line.text, final: line.state !== "pending" }
-        : { role: "guide", key: line.key, before: line.text, utterances: [], state: line.state, sources: line.sources },
+        : { role: "guide", key: line.key, before: line.text, utterances: [], state: line.state, sources: line.sources, agent: line.agent },
     ),
   };
 }
@@ -241,24 +255,25 @@ function withTranscript(page: Page, key: string, text: string, final: boolean): 
   return { ...page, lines, notice: null };
 }
 
-function withGuide(lines: readonly TalkLine[], generation: number, change: (line: GuideLine) => GuideLine): readonly TalkLine[] {
+function withGuide(page: Page, generation: number, change: (line: GuideLine) => GuideLine): readonly TalkLine[] {
+  const { lines } = page;
   const key = String(generation);
   if (lines.some((line) => line.role === "guide" && line.key === key)) {
     return lines.map((line) => (line.role === "guide" && line.key === key ? change(line) : line));
   }
-  const line: GuideLine = { role: "guide", key, before: "", utterances: [], state: "pending", sources: [] };
+  const line: GuideLine = { role: "guide", key, before: "", utterances: [], state: "pending", sources: [], agent: page.agent };
   return [...lines, change(line)].slice(-MOST_LINES);
 }
 
 function withNewUtterance(
   page: Page,
-  frame: { generation: number; utterance_id: number; text: string; spans: readonly (readonly [number, number])[] },
+  frame: { generation: number; utterance_id: number; text: string; spans: readonly (readonly [number, number])[]; agent: string },
 ): Page {
   const added: Utterance = { id: frame.utterance_id, text: frame.text, spans: frame.spans, rendered: 0, state: "speaking" };
-  const lines = withGuide(page.lines, frame.generation, (line) =>
+  const lines = withGuide(page, frame.generation, (line) =>
     line.utterances.some((old) => old.id === added.id)
       ? line
-      : { ...line, state: "speaking", utterances: [...line.utterances, added] },
+      : { ...line, state: "speaking", agent: frame.agent, utterances: [...line.utterances, added] },
   );
   return { ...page, lines, notice: null };
 }
@@ -306,6 +321,32 @@ export function currentReply(page: Page): GuideLine | null {
     if (line?.role === "guide" && (line.utterances.length > 0 || line.before !== "")) return line;
   }
   return null;
+}
+
+/** Those among whom a visitor may choose; nobody where there is only one. */
+export function company(page: Page): readonly AgentView[] {
+  return page.agents.length > 1 ? page.agents : [];
+}
+
+/** Who is asked, where there is a choice. */
+export function chosen(page: Page): AgentView | null {
+  return agentOf(page, page.agent);
+}
+
+/** Who this is, where there is a choice. */
+export function agentOf(page: Page, id: string): AgentView | null {
+  return company(page).find((one) => one.id === id) ?? null;
+}
+
+/** Whether somebody else than the guide speaks, the first of all. */
+export function isCharacter(page: Page, id: string): boolean {
+  return agentOf(page, id) !== null && id !== page.agents[0]?.id;
+}
+
+/** What can be touched: to go on first, then questions, three in all. */
+export function offered(page: Page): readonly ChoiceView[] {
+  const first = page.choices.filter((one) => one.kind === "continue");
+  return [...first, ...page.choices.filter((one) => one.kind !== "continue")].slice(0, 3);
 }
 
 export type Word = "away" | "starting" | "hearing" | "listening" | "held" | "speaking" | "reading" | "thinking" | "working" | "ready";

@@ -3,6 +3,7 @@
 export interface Wire {
   client:
     | Activity
+    | Address
     | Choose
     | End
     | ExhibitFrame
@@ -26,6 +27,7 @@ export interface Wire {
     | Countdown
     | ErrorFrame
     | ExhibitShown
+    | Focus
     | Level
     | Notice
     | ProgressFrame
@@ -44,6 +46,17 @@ export interface Wire {
  */
 export interface Activity {
   type: "activity";
+}
+/**
+ * Ask this agent from now on.
+ */
+export interface Address {
+  agent: string;
+  /**
+   * repeats get the first outcome
+   */
+  id: string;
+  type: "address";
 }
 /**
  * A touched choice (a suggested question).
@@ -223,7 +236,7 @@ export interface Caption {
   utterance_id: number;
 }
 /**
- * Three questions this pack can answer.
+ * Three questions this pack can answer; a choice to go on may stand among them.
  */
 export interface Choices {
   choices: ChoiceView[];
@@ -231,10 +244,11 @@ export interface Choices {
   type: "choices";
 }
 /**
- * A question that can be touched.
+ * What can be touched: a question, or to go on with an answer that a restart broke off.
  */
 export interface ChoiceView {
   id: string;
+  kind: "question" | "continue";
   text: string;
 }
 /**
@@ -270,6 +284,14 @@ export interface ExhibitShown {
   exhibit: string | null;
   seq: number;
   type: "exhibit";
+}
+/**
+ * Another agent is asked from now on.
+ */
+export interface Focus {
+  agent: string;
+  seq: number;
+  type: "focus";
 }
 /**
  * RMS of what is being rendered, 0..1, about 20 times a second while speaking, and a last 0.
@@ -322,6 +344,14 @@ export interface SettingsFrame {
  * Everything the page shows; sent after every `welcome` and with a stale command's error.
  */
 export interface Snapshot {
+  /**
+   * who is asked
+   */
+  agent: string;
+  /**
+   * with one or none, nobody is to be chosen
+   */
+  agents: AgentView[];
   choices: ChoiceView[];
   countdown_s: number | null;
   exhibit: string | null;
@@ -336,9 +366,23 @@ export interface Snapshot {
   volume: number;
 }
 /**
+ * Somebody who can be asked. `name` and `description` are by language; `picture` is a path as in the manifest.
+ */
+export interface AgentView {
+  description: {
+    [k: string]: string;
+  };
+  id: string;
+  name: {
+    [k: string]: string;
+  };
+  picture: string;
+}
+/**
  * One line of the shared transcript. `text` of a guide line is what was delivered so far; `state` as in Caption.
  */
 export interface Line {
+  agent: string;
   key: string;
   role: "visitor" | "guide";
   sources: SourceView[];
@@ -406,6 +450,7 @@ export interface TranscriptFrame {
  * `spans` are [start, end) character offsets of its phrases, each at most two caption lines.
  */
 export interface UtteranceFrame {
+  agent: string;
   generation: number;
   seq: number;
   spans: [number, number][];

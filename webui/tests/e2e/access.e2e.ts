@@ -62,7 +62,7 @@ describe.each([["portrait", PORTRAIT], ["landscape", LANDSCAPE]] as const)("%s",
     await page.locator(".cell").first().click();
     mock.send({ type: "transcript", turn_id: "t", text: "Who made it?", final: true });
     mock.send({ type: "transcript", turn_id: "u", text: "and wh", final: false });
-    mock.send({ type: "utterance", generation: 1, utterance_id: 1, text: "Exekias signed it as potter and as painter.", spans: [[0, 43]] });
+    mock.send({ type: "utterance", generation: 1, utterance_id: 1, text: "Exekias signed it as potter and as painter.", spans: [[0, 43]], agent: "guide" });
     mock.send({ type: "caption", generation: 1, utterance_id: 1, rendered_chars: 12, state: "speaking" });
     mock.send({ type: "sources", generation: 1, sources: [{ id: "s", title: "Beazley" }] });
     mock.send({ type: "notice", code: "not_heard", severity: "warning" });

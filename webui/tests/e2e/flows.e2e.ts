@@ -22,7 +22,7 @@ afterEach(async () => {
 
 function speak(generation: number, rendered: number) {
   const { mock } = kiosk;
-  mock.send({ type: "utterance", generation, utterance_id: 1, text: TEXT, spans: [[0, CUT], [CUT, TEXT.length]] });
+  mock.send({ type: "utterance", generation, utterance_id: 1, text: TEXT, spans: [[0, CUT], [CUT, TEXT.length]], agent: "guide" });
   mock.status({ speaking: true });
   mock.send({ type: "caption", generation, utterance_id: 1, rendered_chars: rendered, state: "speaking" });
 }

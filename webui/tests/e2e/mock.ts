@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { extname, join } from "node:path";
 import { WebSocketServer, type WebSocket } from "ws";
-import type { ClientFrame, ServerFrame, Snapshot, StatusView } from "../../src/shared/wire";
+import type { AgentView, ClientFrame, ServerFrame, Snapshot, StatusView } from "../../src/shared/wire";
 import { fullManifest, manifest, picture, speech } from "./pack";
 
 const STATIC = join(import.meta.dirname, "..", "..", "..", "backend", "wayside", "server", "static");
@@ -22,16 +22,34 @@ export const PIN = "4711";
 export const QUIET: StatusView = { listening: false, hearing: false, thinking: false, speaking: false, held: false, degraded: [] };
 export const CHOICES = {
   en: [
-    { id: "c1", text: "What game are they playing?" },
-    { id: "c2", text: "Who broke the Portland Vase?" },
-    { id: "c3", text: "Why does the Lycurgus Cup change colour?" },
+    { id: "c1", text: "What game are they playing?", kind: "question" as const },
+    { id: "c2", text: "Who broke the Portland Vase?", kind: "question" as const },
+    { id: "c3", text: "Why does the Lycurgus Cup change colour?", kind: "question" as const },
   ],
   es: [
-    { id: "c1", text: "¿A qué están jugando?" },
-    { id: "c2", text: "¿Quién rompió el Vaso Portland?" },
-    { id: "c3", text: "¿Por qué cambia de color la Copa de Licurgo?" },
+    { id: "c1", text: "¿A qué están jugando?", kind: "question" as const },
+    { id: "c2", text: "¿Quién rompió el Vaso Portland?", kind: "question" as const },
+    { id: "c3", text: "¿Por qué cambia de color la Copa de Licurgo?", kind: "question" as const },
   ],
 };
+
+export const AGENTS: AgentView[] = [
+  {
+    id: "guide",
+    name: { en: "The guide", es: "La guía" },
+    description: { en: "Knows every vessel here, with its sources", es: "Conoce todas las vasijas, con sus fuentes" },
+    picture: "media/agent-guide.svg",
+  },
+  {
+    id: "exekias",
+    name: { en: "Exekias", es: "Exequias" },
+    description: {
+      en: "Potter and painter of Athens, played by the guide's computer",
+      es: "Alfarero y pintor de Atenas, interpretado por el ordenador",
+    },
+    picture: "media/agent-exekias.svg",
+  },
+];
 
 type Unnumbered<T> = T extends { seq: number } ? Omit<T, "seq"> : never;
 
@@ -43,6 +61,9 @@ export class Mock {
   build = "build-1";
   language: "en" | "es" = "en";
   features = { speech_in: true, speech_out: true, automatic: true, robotic_voice: [] as string[] };
+  /** Who can be asked; nobody to choose from unless a test says so. */
+  agents: AgentView[] = [];
+  agent = "guide";
   page: WebSocket | null = null;
   visiting = false;
   #seq = 0;
@@ -126,6 +147,8 @@ export class Mock {
       lines: [],
       status: QUIET,
       countdown_s: null,
+      agents: this.agents,
+      agent: this.agent,
     };
     this.send(view);
   }
@@ -160,6 +183,10 @@ export class Mock {
       case "exhibit":
         this.send({ type: "exhibit", exhibit: frame.exhibit });
         break;
+      case "address":
+        this.agent = frame.agent;
+        this.send({ type: "focus", agent: frame.agent });
+        break;
       case "setting":
         this.send({ type: "settings", language: this.language, mode: "button", silent: frame.name === "silent" && frame.value === 1, volume: frame.name === "volume" ? frame.value : 0 });
         break;
@@ -169,6 +196,7 @@ export class Mock {
       case "end":
         this.visiting = false;
         this.language = "en";
+        this.agent = "guide";
         this.send({ type: "reset", reason: "ended" });
         break;
       default:

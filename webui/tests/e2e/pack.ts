@@ -10,6 +10,8 @@ const DRAWINGS: Record<string, string> = {
   "exekias-amphora.svg": vessel("#b5532a", "#1c1210", "M150 40h100l-14 70c70 40 90 120 60 200l-56 130h-80l-56-130c-30-80-10-160 60-200z"),
   "portland-vase.svg": vessel("#27395c", "#e9e4d8", "M160 50h80v60c80 40 96 160 40 250l-40 70h-80l-40-70c-56-90-40-210 40-250z"),
   "lycurgus-cup.svg": vessel("#5c7d3c", "#b03a2e", "M110 90h180c10 120-10 200-70 240v50h60v40H120v-40h60v-50c-60-40-80-120-70-240z"),
+  "agent-guide.svg": vessel("#d98a58", "#5a2a15", "M60 100h280v280H60z"),
+  "agent-exekias.svg": vessel("#d27a47", "#1c1512", "M100 60h200v360H100z"),
 };
 
 const exhibit = (id: string, number: string, en: string, es: string, subEn: string, subEs: string, textEn: string, textEs: string) => ({
@@ -51,7 +53,7 @@ export function fullManifest(): typeof manifest {
   if (!process.env.WAYSIDE_SHOTS || !existsSync(SAMPLE)) return manifest;
   const known = manifest.exhibits.map((one) => one.id);
   const others = readdirSync(SAMPLE)
-    .filter((name) => name.endsWith(".svg") && !known.includes(name.slice(0, -4)))
+    .filter((name) => name.endsWith(".svg") && !name.startsWith("agent-") && !known.includes(name.slice(0, -4)))
     .map((name, index) => {
       const id = name.slice(0, -4);
       const title = id.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");

@@ -27,7 +27,7 @@ describe.skipIf(!folder)("pictures", () => {
     await page.waitForTimeout(900);
     await shot("3-exhibit");
     mock.send({ type: "transcript", turn_id: "t1", text: "What game are they playing?", final: true });
-    mock.send({ type: "utterance", generation: 1, utterance_id: 1, text: TEXT, spans: [[0, CUT], [CUT, TEXT.length]] });
+    mock.send({ type: "utterance", generation: 1, utterance_id: 1, text: TEXT, spans: [[0, CUT], [CUT, TEXT.length]], agent: "guide" });
     mock.send({ type: "sources", generation: 1, sources: [{ id: "s", title: "Vatican Museums, black-figure amphora by Exekias, inv. 16757" }] });
     mock.status({ speaking: true });
     mock.send({ type: "caption", generation: 1, utterance_id: 1, rendered_chars: CUT + 20, state: "speaking" });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { currentReply, deliveredText, initial, MOST_LINES, reduce, statusWord, stoppable, type Page } from "../../src/shared/state";
+import { agentOf, chosen, company, currentReply, deliveredText, initial, isCharacter, MOST_LINES, offered, reduce, statusWord, stoppable, type Page } from "../../src/shared/state";
 import type { ServerFrame, Snapshot } from "../../src/shared/wire";
 
 const STATUS = { listening: false, hearing: false, thinking: false, speaking: false, held: false, degraded: [] };
@@ -9,13 +9,13 @@ const welcome = (over = {}): ServerFrame => ({
 });
 const snapshot = (over: Partial<Snapshot> = {}): Snapshot => ({
   type: "snapshot", seq: 2, phase: "visit", language: "es", mode: "button", silent: false, volume: 0, exhibit: "a",
-  choices: [{ id: "c1", text: "?" }], lines: [], status: STATUS, countdown_s: null, ...over,
+  choices: [{ id: "c1", text: "?", kind: "question" }], lines: [], status: STATUS, countdown_s: null, agents: [], agent: "guide", ...over,
 });
 const run = (page: Page, ...frames: ServerFrame[]) =>
   frames.reduce((now, frame) => reduce(now, { type: "frame", frame, at: 1000 }), page);
 const visiting = () => run(initial, welcome(), snapshot());
-const speak = (generation: number, id = 1): ServerFrame => ({
-  type: "utterance", seq: 3, generation, utterance_id: id, text: "One two three.", spans: [[0, 14]],
+const speak = (generation: number, id = 1, agent = "guide"): ServerFrame => ({
+  type: "utterance", seq: 3, generation, utterance_id: id, text: "One two three.", spans: [[0, 14]], agent,
 });
 const caption = (generation: number, chars: number, state: "speaking" | "finished" | "interrupted" = "speaking"): ServerFrame => ({
   type: "caption", seq: 4, generation, utterance_id: 1, rendered_chars: chars, state,
@@ -147,4 +147,50 @@ describe("the page", () => {
     expect(statusWord(page)).toBe("listening");
     expect(statusWord({ ...page, status: { ...status, degraded: ["audio.microphone_lost"] } })).toBe("ready");
   });
+});
+
+describe("whom one asks", () => {
+  const guide = { id: "guide", name: { en: "The guide" }, description: {}, picture: "" };
+  const exekias = { id: "exekias", name: { en: "Exekias", es: "Exequias" }, description: {}, picture: "media/agent-exekias.svg" };
+  const two = () => run(initial, welcome(), snapshot({ agents: [guide, exekias], agent: "guide" }));
+
+  test("is known from the snapshot and changes with the focus", () => {
+    const page = run(two(), { type: "focus", seq: 3, agent: "exekias" });
+
+    expect([chosen(two())?.id, chosen(page)?.id]).toEqual(["guide", "exekias"]);
+    expect([isCharacter(page, "guide"), isCharacter(page, "exekias")]).toEqual([false, true]);
+  });
+
+  test("is nobody's question where there is one agent or none", () => {
+    const alone = run(initial, welcome(), snapshot({ agents: [guide] }));
+
+    expect([company(alone), company(visiting()), chosen(alone), isCharacter(alone, "exekias")]).toEqual([[], [], null, false]);
+  });
+
+  test("each reply keeps who said it, also when sources come before the words", () => {
+    const said = run(two(), { type: "sources", seq: 4, generation: 2, sources: [] }, speak(2, 1, "exekias"), speak(3));
+    const guideLines = said.lines.map((line) => line.role === "guide" && line.agent);
+
+    expect(guideLines).toEqual(["exekias", "guide"]);
+    expect(agentOf(said, "exekias")?.name).toEqual({ en: "Exekias", es: "Exequias" });
+  });
+
+  test("lines of a snapshot keep who said them", () => {
+    const line = { role: "guide" as const, key: "1", text: "Clay.", state: "finished" as const, sources: [], agent: "exekias" };
+
+    expect(currentReply(run(initial, welcome(), snapshot({ agents: [guide, exekias], lines: [line] })))?.agent).toBe("exekias");
+  });
+
+  test("is forgotten at reset", () => {
+    const page = run(two(), { type: "focus", seq: 3, agent: "exekias" }, { type: "reset", seq: 4, reason: "ended" });
+
+    expect([page.agent, page.agents]).toEqual(["guide", []]);
+  });
+});
+
+test("going on with an answer is offered first, and three choices in all", () => {
+  const choice = (id: string, kind: "question" | "continue" = "question") => ({ id, text: id, kind });
+  const page = run(visiting(), { type: "choices", seq: 3, choices: [choice("a"), choice("b"), choice("c"), choice("go", "continue")] });
+
+  expect(offered(page).map((one) => one.id)).toEqual(["go", "a", "b"]);
 });

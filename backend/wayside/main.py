@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import importlib.metadata
+import os
 import resource
 import secrets
 from collections.abc import Callable
@@ -23,14 +24,18 @@ from wayside.core.errors import WaysideError
 from wayside.ports.audio_link import AudioLink
 from wayside.ports.clock import Clock, SystemClock
 from wayside.ports.passages import PassageIndex
+from wayside.ports.run_store import RunStores
+from wayside.ports.run_store_memory import MemoryRunStores
 from wayside.ports.speech_to_text import SpeechToText
 from wayside.ports.text_to_speech import TextToSpeech
 from wayside.ports.voice_activity import VoiceActivity
 from wayside.releases.build import build_pack
 from wayside.releases.load import load_pack
+from wayside.runtime.guide import room_registry
 from wayside.runtime.kiosk import KioskSettings
 from wayside.runtime.parts import Generations, Parts
 from wayside.stores.sqlite.passages import SqlitePassageIndex, build_index
+from wayside.stores.sqlite.visits import VisitFolder, ram_folder
 from wayside.wire.site import Site, read_settings, read_site
 
 T = TypeVar("T")
@@ -42,6 +47,13 @@ RECOGNISERS = {"en": Whisper.TINY_EN, "es": Whisper.BASE}
 _SUGGESTIONS = {
     "audio.microphone_lost": "Reseat or choose the microphone; text and touch go on.",
     "audio.loudspeaker_lost": "Reseat or choose the loudspeaker; replies are shown instead.",
+    "store.not_recoverable": "A crash ends visits: give the service a runtime directory in RAM (RuntimeDirectory).",
+    "store.corrupt": "A visit's file was damaged and set aside; if it happens again, test the memory of this machine.",
+    "store.newer": "A visit's file was written by a newer version; it is deleted at the next reset.",
+    "store.full": "Make room in the runtime directory; visits go on in memory.",
+    "store.locked": "Another process holds the visit's file; visits go on in memory.",
+    "store.read_only": "Make the runtime directory writable for the kiosk's user; visits go on in memory.",
+    "store.failed": "The visit's file does not work; visits go on in memory.",
     "model.missing": "Run `wayside doctor`: it names the package to install.",
     "tts.unavailable": "Run `wayside doctor`: it names the voice to install.",
 }
@@ -186,19 +198,36 @@ def parts(
     speech: Speech,
     clock: Clock | None = None,
     generations: Generations | None = None,
+    stores: RunStores | None = None,
 ) -> Parts:
-    """Everything a visit talks to. `clock` must be the one the link's times are from."""
+    """Everything a visit talks to. `clock` must be the one the link's times are from.
+
+    Without `stores` visits live in memory and end with the process.
+    """
+    pack = loaded.pack
     return Parts(
         link=link,
         voice_activity=speech.voice_activity,
         speech_to_text=speech.speech_to_text,
         voice=speech.voice,
-        dialogue=Curator(loaded.pack, loaded.index),
+        registry=room_registry(pack, {agent.id: Curator(pack, loaded.index, agent.id) for agent in pack.agents}),
+        stores=stores or MemoryRunStores(),
         clock=clock or SystemClock(),
-        pack=loaded.pack,
+        pack=pack,
         new_id=lambda: secrets.token_urlsafe(12),
         generations=generations or Generations(),
     )
+
+
+def visit_stores(runtime_dir: Path | None, port: int) -> VisitFolder:
+    """Where visits are kept: a private folder in RAM, under `runtime_dir` when that is one, else where one is found.
+
+    `port` is this process's alone, and so is the folder: nobody else's visit is taken up.
+    """
+    own = f"wayside-{os.getuid()}"
+    session = os.environ.get("XDG_RUNTIME_DIR")
+    places = [runtime_dir, Path(session) / "wayside" if session else None, Path("/dev/shm") / own]  # noqa: S108 - private
+    return VisitFolder(ram_folder(place / f"visits-{port}" for place in places if place is not None))
 
 
 def kiosk_settings(place: Place) -> KioskSettings:

@@ -12,10 +12,13 @@ from wayside.core.content import Exhibit, Pack, Passage, Source, SuggestedQuesti
 from wayside.core.runs.events import AssistantOutput, Completed, Decision, DriverEvent, ShowSources
 from wayside.ports.audio_fake import FakeAudioLink
 from wayside.ports.language_model import DialogueContext
+from wayside.ports.run_store import RunStores
+from wayside.ports.run_store_memory import MemoryRunStores
 from wayside.ports.speech_to_text import ScriptedSegment, ScriptedSpeechToText
 from wayside.ports.text_to_speech import ToneTextToSpeech
 from wayside.ports.voice_activity import ScriptedVoiceActivity
 from wayside.runtime.answer import Answered
+from wayside.runtime.guide import room_registry
 from wayside.runtime.kiosk import Kiosk, KioskSettings
 from wayside.runtime.parts import Generations, Parts
 from wayside.runtime.visit import Visit
@@ -72,9 +75,11 @@ class ScriptedDialogue:
         if self.fails:
             raise RuntimeError("secret words of the model")
         yield Decision((ShowSources((SOURCE,), ("amphora#maker",)),))
-        for word in self.text.split(" "):
+        *most, last = self.text.split(" ")
+        for word in most:
             yield AssistantOutput("answer", word + " ")
             await asyncio.sleep(self.gap_s)
+        yield AssistantOutput("answer", last, final=True)
         yield Completed()
 
     async def close(self) -> None:
@@ -131,15 +136,28 @@ async def scene(
     missing: frozenset = frozenset(),
     settings: KioskSettings | None = None,
     language: str = "en",
+    pack: Pack = PACK,
+    dialogues: dict | None = None,
+    stores: RunStores | None = None,
+    start: bool = True,
 ) -> AsyncIterator[Scene]:
-    """A visit that has begun; the recogniser hears `heard`, one a segment."""
+    """A visit that has begun (with `start`); the recogniser hears `heard`, one a segment."""
     link = FakeAudioLink(missing=missing)
     dialogue = dialogue or ScriptedDialogue()
     voice = voice or ToneTextToSpeech()
     stt = ScriptedSpeechToText([h if isinstance(h, ScriptedSegment) else ScriptedSegment(h, 0.2, (h,)) for h in heard])
     ids = iter(range(10_000))
     parts = Parts(
-        link, ScriptedVoiceActivity(), stt, voice, dialogue, link.clock, PACK, lambda: f"id{next(ids)}", Generations()
+        link=link,
+        voice_activity=ScriptedVoiceActivity(),
+        speech_to_text=stt,
+        voice=voice,
+        registry=room_registry(pack, dialogues or {"guide": dialogue}),
+        stores=stores or MemoryRunStores(frozenset()),
+        clock=link.clock,
+        pack=pack,
+        new_id=lambda: f"id{next(ids)}",
+        generations=Generations(),
     )
     shown: list = []
     resets: list = []
@@ -155,7 +173,8 @@ async def scene(
         running = group.create_task(kiosk.run())
         pump = group.create_task(_pump(link))
         await asyncio.sleep(0.05)
-        await kiosk.start_visit(language)
+        if start:
+            await kiosk.start_visit(language)
         try:
             yield Scene(link, kiosk, dialogue, voice, stt, shown, resets, answered)
         finally:

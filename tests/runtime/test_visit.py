@@ -6,11 +6,11 @@ import pytest
 from kit import ANSWER, Scene, ScriptedDialogue, scene, virtually
 from wayside.core.errors import WaysideError
 from wayside.core.reply import ReplyState
+from wayside.core.runs.record import RunStatus
 from wayside.ports.speech_to_text import ScriptedSegment
 from wayside.ports.text_to_speech import ToneTextToSpeech
 from wayside.runtime import kiosk as kiosk_module
 from wayside.runtime.kiosk import KioskSettings
-from wayside.runtime.runs import RunStatus
 from wayside.runtime.screen import (
     Caption,
     Clear,

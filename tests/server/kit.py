@@ -12,9 +12,11 @@ from aiohttp.test_utils import TestClient, TestServer
 from runtime.kit import PACK, ScriptedDialogue
 from virtual import LoopClock
 from wayside.ports.audio_fake import FakeAudioLink
+from wayside.ports.run_store_memory import MemoryRunStores
 from wayside.ports.speech_to_text import ScriptedSpeechToText
 from wayside.ports.text_to_speech import ToneTextToSpeech
 from wayside.ports.voice_activity import ScriptedVoiceActivity
+from wayside.runtime.guide import room_registry
 from wayside.runtime.kiosk import Kiosk, KioskSettings
 from wayside.runtime.parts import Generations, Parts
 from wayside.server.app import build_app
@@ -131,7 +133,8 @@ async def served(
     link, dialogue = FakeAudioLink(), ScriptedDialogue()
     ids = iter(range(10_000))
     parts = Parts(
-        *[link, ScriptedVoiceActivity(), ScriptedSpeechToText([]), ToneTextToSpeech(), dialogue, LoopClock(), PACK],
+        *[link, ScriptedVoiceActivity(), ScriptedSpeechToText([]), ToneTextToSpeech()],
+        *[room_registry(PACK, {"guide": dialogue}), MemoryRunStores(frozenset()), LoopClock(), PACK],
         *[lambda: f"id{next(ids)}", Generations()],
     )
     screen = Screen(PACK, Features(speech_in=True, speech_out=True, automatic=True), "build", 7)

@@ -17,17 +17,21 @@ from wayside import main as wiring
 from wayside.adapters.audio.file import FileLink
 from wayside.commands.room import spoken as spoken_by
 from wayside.commands.say import stage_ms
+from wayside.core.content import GUIDE
 from wayside.core.runs.events import AssistantOutput, Completed, DriverEvent
 from wayside.ports.audio_fake import FakeAudioLink
 from wayside.ports.audio_link import CAPTURE_RATE, AudioLink
 from wayside.ports.clock import Clock
 from wayside.ports.language_model import DialogueContext, LanguageModel
+from wayside.ports.run_store_memory import MemoryRunStores
 from wayside.ports.speech_to_text import ScriptedSegment, ScriptedSpeechToText, SpeechToText
-from wayside.ports.text_to_speech import SpeechChunk, TextToSpeech, ToneTextToSpeech, Voice
+from wayside.ports.text_to_speech import NEUTRAL, SpeechChunk, TextToSpeech, ToneTextToSpeech, Voice, VoiceStyle
 from wayside.ports.voice_activity import ScriptedVoiceActivity
 from wayside.runtime.answer import Answered
+from wayside.runtime.guide import room_registry
 from wayside.runtime.kiosk import Kiosk, KioskSettings
 from wayside.runtime.parts import Generations, Parts
+from wayside.runtime.room.registry import RoomAgentRegistry
 from wayside.runtime.screen import ScreenEvent, UtteranceFrame
 from wayside.runtime.visit import Visit
 
@@ -134,7 +138,7 @@ class _Clocked(LanguageModel):
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             if number == _SENTENCE_END:
                 self.sentence_ended = time.perf_counter()
-            yield AssistantOutput("answer", token)
+            yield AssistantOutput("answer", token, final=number == len(_TOKENS) - 1)
         yield Completed()
 
     async def close(self) -> None:
@@ -153,12 +157,14 @@ class _ClockedVoice(ToneTextToSpeech):
     def voices(self) -> tuple[Voice, ...]:
         return super().voices
 
-    async def speak(self, text: str, language: str, generation: int, utterance: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, text: str, language: str, generation: int, utterance: int, style: VoiceStyle = NEUTRAL
+    ) -> AsyncIterator[SpeechChunk]:
         if utterance == 1:
             self.requested = time.perf_counter()
         await asyncio.sleep(_FIRST_AUDIO_S)
         first = True
-        async for chunk in super().speak(text, language, generation, utterance):
+        async for chunk in super().speak(text, language, generation, utterance, style):
             if first and utterance == 1:
                 self.first_audio = time.perf_counter()
             first = False
@@ -179,7 +185,8 @@ async def overhead(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[flo
 
     microphone = np.random.default_rng(1).normal(0, 3000, CAPTURE_RATE * 600).astype("<i2").tobytes()
     link = FileLink(microphone, mode="real", on_block=on_block)
-    parts = _parts(link, loaded, stt, voice, dialogue, link.clock)
+    registry = room_registry(loaded.pack, {GUIDE: dialogue})
+    parts = _parts(link, loaded, stt, voice, registry, link.clock)
     found: dict[str, list[float]] = {}
     async with _kiosk(parts, KioskSettings(idle_s=600), "en") as (visit, answered, audible):
         for turn in range(OVERHEAD_TURNS):
@@ -212,12 +219,21 @@ def _parts(
     loaded: wiring.Content,
     stt: SpeechToText,
     voice: TextToSpeech,
-    dialogue: LanguageModel,
+    registry: RoomAgentRegistry,
     clock: Clock,
 ) -> Parts:
     ids = iter(range(10**9))
     return Parts(
-        link, ScriptedVoiceActivity(), stt, voice, dialogue, clock, loaded.pack, lambda: str(next(ids)), Generations()
+        link=link,
+        voice_activity=ScriptedVoiceActivity(),
+        speech_to_text=stt,
+        voice=voice,
+        registry=registry,
+        stores=MemoryRunStores(),
+        clock=clock,
+        pack=loaded.pack,
+        new_id=lambda: str(next(ids)),
+        generations=Generations(),
     )
 
 
@@ -232,8 +248,8 @@ async def memory(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float
     stt = ScriptedSpeechToText([])
     link = FakeAudioLink()
     voice = ToneTextToSpeech(ms_per_char=1)
-    dialogue = wiring.parts(link, loaded, wiring.Speech(place.shelf())).dialogue
-    parts = _parts(link, loaded, stt, voice, dialogue, link.clock)
+    registry = wiring.parts(link, loaded, wiring.Speech(place.shelf())).registry
+    parts = _parts(link, loaded, stt, voice, registry, link.clock)
     process = psutil.Process()
     before = 0.0
     async with (

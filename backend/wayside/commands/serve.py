@@ -27,6 +27,7 @@ from wayside.runtime.visit import MAX_VISIT_S
 from wayside.server.app import build_app
 from wayside.server.security import Access
 from wayside.server.visit_socket import Screen
+from wayside.stores.sqlite.visits import VisitFolder
 from wayside.wire.site import StaffSettings, write_settings
 from wayside.wire.visit import Features
 
@@ -63,6 +64,7 @@ class Sidecar:
         self._kiosk: Kiosk | None = None
         self._link: DeviceLink | None = None
         self._speech: wiring.Speech | None = None
+        self._stores: VisitFolder | None = None
         self._release = ""
 
     async def run(self) -> int:
@@ -88,8 +90,9 @@ class Sidecar:
         build = wiring.build_id()
         screen = Screen(content.pack, _features(speech, content.pack.languages), build, self._epoch)
         self._link = DeviceLink(self._epoch, DeviceSettings(site.audio.microphone, site.audio.loudspeaker))
+        self._stores = wiring.visit_stores(serving.runtime_dir, serving.port)
         kiosk = Kiosk(
-            wiring.parts(self._link, content, speech),
+            wiring.parts(self._link, content, speech, stores=self._stores),
             wiring.kiosk_settings(serving.place),
             show=screen.show,
             visit_changed=lambda reason: self._visit_changed(screen, reason),
@@ -138,7 +141,7 @@ class Sidecar:
         await kiosk.opened()
         screen.offer(_features(speech, languages))
         self._ready = True
-        self._publish("ready")
+        self._publish("visit" if kiosk.visit else "ready")
         log.info("sidecar.ready", port=self._serving.port, epoch=self._epoch, release=self._release)
         for error in speech.missing:
             self._tell(error.advice)
@@ -165,6 +168,7 @@ class Sidecar:
     def _health(self) -> dict[str, Any]:
         memory = psutil.Process().memory_info().rss / 2**20
         kiosk = self._kiosk
+        notices = sorted(kiosk.notices) if kiosk else []
         return {
             "version": wiring.version(),
             "build": wiring.build_id(),
@@ -173,7 +177,8 @@ class Sidecar:
             "ready": self._ready,
             "visit": bool(kiosk and kiosk.visit),
             "degraded": self._degraded(),
-            "issues": [wiring.issue(code) for code in self._degraded()],
+            "issues": [wiring.issue(code) for code in (*self._degraded(), *notices)],
+            "recoverable": "store.not_recoverable" not in notices,
             "volume": kiosk.volume_db if kiosk else None,
             "audio_child": bool(self._link and self._link.child_pid),
             "rss_mb": round(memory, 1),
@@ -186,7 +191,15 @@ class Sidecar:
             return
         # A visit that is still there after this is one that this process can't end any more.
         ends_at = SystemClock().boottime_ms() + int((MAX_VISIT_S + OVERDUE_S) * 1000) if state == "visit" else None
-        body = json.dumps({"pid": os.getpid(), "state": state, "visit_ends_at_boottime_ms": ends_at})
+        kept = self._stores.folder if self._stores else None
+        body = json.dumps(
+            {
+                "pid": os.getpid(),
+                "state": state,
+                "visit_ends_at_boottime_ms": ends_at,
+                "visits": str(kept) if kept else None,
+            }
+        )
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             beside = folder / "sidecar.json.new"

@@ -202,12 +202,16 @@ class DiscardSegment:
 
 @dataclass(frozen=True, slots=True)
 class CommitTurn:
-    """One visitor input is complete. `segment` is None for text and choices."""
+    """One visitor input is complete. `segment` is None for text and choices.
+
+    `resumes` is the run whose question it goes on with: nothing of that run's answer was heard.
+    """
 
     turn: int
     text: str
     kind: Literal["speech", "text", "choice"]
     segment: int | None = None
+    resumes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

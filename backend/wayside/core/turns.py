@@ -75,10 +75,15 @@ Commands = tuple[TurnCommand, ...]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Input being transcribed. `closing`: its final is on the way; `pressed_at`: the press that holds it open."""
+    """Input being transcribed. `closing`: its final is on the way; `pressed_at`: the press that holds it open.
+
+    `opened_at` is when it began, `quiet_since` when speech was last heard to stop.
+    """
 
     id: int
     via: Via
+    opened_at: float = 0.0
+    quiet_since: float | None = None
     pressed_at: float | None = None
     latched: bool = False
     voiced: bool = False  # speech is being heard right now
@@ -108,6 +113,8 @@ class Turns:
     closing: Segment | None = None
     playing: Playing | None = None
     run_id: str | None = None
+    voice_ended: float | None = None  # end of the speech that was committed last; None when it was touched or typed
+    resumed_run: str | None = None  # cancelled unheard by speech that goes on with its question
     carried: str = ""  # words of an earlier segment that belong to the turn still being spoken
     ignoring: bool = False  # after a release, sounds do not hold again until it has been quiet
     last_segment: int = 0
@@ -198,7 +205,7 @@ def _voice_stopped(state: Turns, event: VoiceStopped) -> tuple[Turns, Commands]:
     segment = state.segment
     if segment is None:
         return state, commands
-    state = replace(state, segment=replace(segment, voiced=False))
+    state = replace(state, segment=replace(segment, voiced=False, quiet_since=event.last_voice_at))
     if segment.pressed_at is not None:
         return state, (*commands, PauseSegment(segment.id))
     state, armed = _arm(state, "endpoint", event.last_voice_at + _silence_s(state, segment.text))
@@ -247,7 +254,7 @@ def _final(state: Turns, at: float, text: str) -> tuple[Turns, Commands]:
         return replace(state, carried=""), commands
     state, accepted = _accept(replace(state, carried=""), "speech")
     state, committed = _commit(state, whole, "speech", closing.id)
-    return state, commands + accepted + committed
+    return replace(state, voice_ended=closing.quiet_since), commands + accepted + committed
 
 
 def _failed(state: Turns, at: float, segment: int) -> tuple[Turns, Commands]:
@@ -296,7 +303,7 @@ def _talk_up(state: Turns, at: float) -> tuple[Turns, Commands]:
 def _written(state: Turns, event: Written) -> tuple[Turns, Commands]:
     state, discarded = _discard(state, event.at)
     state, accepted = _accept(state, event.kind)
-    state, committed = _commit(replace(state, carried=""), event.text, event.kind, None)
+    state, committed = _commit(replace(state, carried="", resumed_run=None), event.text, event.kind, None)
     return state, discarded + accepted + committed
 
 
@@ -312,7 +319,7 @@ def _stop(state: Turns, at: float) -> tuple[Turns, Commands]:
     if state.run_id is not None:
         commands += (CancelRun(state.run_id, "stop"),)
         state = replace(state, run_id=None)
-    return replace(state, carried=""), discarded + commands
+    return replace(state, carried="", voice_ended=None, resumed_run=None), discarded + commands
 
 
 # --- hold, accept, release ----------------------------------------------------------------------------------------
@@ -343,9 +350,19 @@ def _accept(state: Turns, reason: str) -> tuple[Turns, Commands]:
         state, disarmed = _disarm(replace(state, playing=replace(playing, accepted=True, held_since=None)), "hold")
         commands += (InterruptReply(playing.generation, reason), *disarmed)
     if state.run_id is not None and (playing is None or playing.interruptible):
-        commands += (CancelRun(state.run_id, "superseded_by_new_input" if reason != "press" else "barge_in"),)
-        state = replace(state, run_id=None)
+        resumed = playing is None and _goes_on(state)
+        superseded = reason != "press" or resumed
+        commands += (CancelRun(state.run_id, "superseded_by_new_input" if superseded else "barge_in"),)
+        state = replace(state, run_id=None, resumed_run=state.run_id if resumed else None)
     return replace(state, ignoring=False), commands
+
+
+def _goes_on(state: Turns) -> bool:
+    """Whether the visitor took a breath in the middle of a question that was committed too early."""
+    segment = state.segment or state.closing
+    if segment is None or state.voice_ended is None:
+        return False
+    return segment.opened_at - state.voice_ended <= state.settings.resume_s
 
 
 def _release(state: Turns, at: float) -> tuple[Turns, Commands]:
@@ -364,7 +381,7 @@ def _release(state: Turns, at: float) -> tuple[Turns, Commands]:
 
 def _open(state: Turns, at: float, via: Via) -> tuple[Turns, Commands]:
     number = state.last_segment + 1
-    segment = Segment(number, via, pressed_at=at if via == "press" else None, voiced=via == "voice")
+    segment = Segment(number, via, at, pressed_at=at if via == "press" else None, voiced=via == "voice")
     state, armed = _arm(replace(state, segment=segment, last_segment=number), "cap", at + state.settings.cap_s)
     return state, (OpenSegment(number, via), *armed)
 
@@ -379,7 +396,8 @@ def _close(state: Turns, at: float) -> tuple[Turns, Commands]:
         older = state.closing
         carried = f"{state.carried} {older.text}".strip()
         state, commands = replace(state, carried=carried, closing=None), (DiscardSegment(older.id),)
-    closed = replace(segment, closing=True, voiced=False, pressed_at=None)
+    quiet_since = at if segment.pressed_at is not None or segment.quiet_since is None else segment.quiet_since
+    closed = replace(segment, closing=True, voiced=False, pressed_at=None, quiet_since=quiet_since)
     state, one = _disarm(replace(state, segment=None, closing=closed), "cap")
     state, two = _disarm(state, "endpoint")
     state, three = _arm(state, "final", at + state.settings.final_s)
@@ -405,7 +423,8 @@ def _commit(
     state: Turns, text: str, kind: Literal["speech", "text", "choice"], segment: int | None
 ) -> tuple[Turns, Commands]:
     number = state.last_turn + 1
-    return replace(state, last_turn=number), (CommitTurn(number, text, kind, segment),)
+    command = CommitTurn(number, text, kind, segment, state.resumed_run)
+    return replace(state, last_turn=number, voice_ended=None, resumed_run=None), (command,)
 
 
 def _timer(state: Turns, at: float, timer: Timer) -> tuple[Turns, Commands]:

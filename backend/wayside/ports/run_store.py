@@ -67,7 +67,8 @@ class InputIndex:
 class RunStore(Protocol):
     """One visit's store. `durable` says whether it survives the death of the process."""
 
-    durable: bool
+    @property
+    def durable(self) -> bool: ...
 
     async def admit(self, admission: Admission) -> RunRecord:
         """Write input, run and index; the admitted record.

@@ -12,9 +12,9 @@ from wayside.core.runs.events import (
     ShowExhibit,
     ShowSources,
 )
-from wayside.runtime.runs import RunStatus
+from wayside.core.runs.record import RunRecord, RunStatus
 from wayside.runtime.screen import SourceView
-from wayside.runtime.speaker import Delivery, TextFeed
+from wayside.runtime.speaker import Delivery
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class AnswerSink(Protocol):
 
     def run_started(self, run_id: str) -> None: ...
 
-    def guide_line(self, generation: int) -> None: ...
+    def guide_line(self, generation: int, agent: str) -> None: ...
 
     def show_sources(self, generation: int, sources: tuple[SourceView, ...]) -> None: ...
 
@@ -62,41 +62,37 @@ class AnswerSink(Protocol):
 class Answer:
     """Carries one run's events to the visit, in order."""
 
-    def __init__(self, visit: AnswerSink, times: TurnTimes) -> None:
+    def __init__(self, visit: AnswerSink, times: TurnTimes, record: RunRecord) -> None:
         self._visit = visit
         self._times = times
         self._generation: int | None = None
-        self.run_id = ""
+        self.record = record
         self.text = ""
-        self.feed = TextFeed()
         self.refused = False
         self.sources: tuple[SourceView, ...] = ()
-        self.passages: tuple[str, ...] = ()
-
-    def admitted(self, run_id: str) -> None:
-        self.run_id = run_id
-        self._visit.run_started(run_id)
+        self.delivery: Delivery | None = None
 
     def on_floor(self, generation: int) -> None:
+        """The reply is about to be heard."""
         self._generation = generation
-        self._visit.guide_line(generation)
+        self._visit.guide_line(generation, self.record.agent)
         if self.sources:
             self._visit.show_sources(generation, self.sources)
 
     def on_event(self, entry: JournalEntry) -> None:
+        """Take a committed event."""
         match entry.event:
-            case AssistantOutput(delta=delta):
-                if self._times.first_text is None and delta:
+            case AssistantOutput(delta=delta, purpose=purpose):
+                # A spoken progress line is no answer, and latency is not measured on it.
+                if self._times.first_text is None and delta and purpose != "notice":
                     self._times.first_text = self._visit.now()
                 self.text += delta
-                self.feed.put(delta)
             case Progress():
                 self._visit.progress(entry.event)
             case Decision(screen=screen, refused=refused):
                 self.refused = self.refused or refused
                 for item in screen:
                     if isinstance(item, ShowSources):
-                        self.passages += item.passages
                         self.sources = tuple(SourceView(s.id, s.title) for s in item.sources)
                         if self._generation is not None:
                             self._visit.show_sources(self._generation, self.sources)

@@ -12,11 +12,15 @@ from wayside.core.errors import WaysideError
 from wayside.core.idle import Idle
 from wayside.core.turns import TurnSettings
 from wayside.ports.audio_link import DeviceFound, DeviceLost
+from wayside.ports.run_store import RunStore
 from wayside.runtime.answer import Answered
+from wayside.runtime.conversation import ROOM_ID
 from wayside.runtime.logs import get_logger
 from wayside.runtime.parts import Parts
+from wayside.runtime.recovery import STATE, VisitState, state_from_json
+from wayside.runtime.runs.degrading import DegradingRunStore
 from wayside.runtime.screen import ScreenEvent, Snapshot
-from wayside.runtime.visit import Visit
+from wayside.runtime.visit import MAX_VISIT_S, Visit
 
 RESET_DEADLINE_S = 1.0
 OPENING_DEADLINE_S = 8.0  # an audio child that has just been started
@@ -62,6 +66,7 @@ class Kiosk:
         self._reason: ResetReason = "ended"
         self._lost: set[str] = {"audio.microphone_lost", "audio.loudspeaker_lost"}
         self.visit: Visit | None = None
+        self.store_notices: set[str] = set()
         self.volume_db = settings.volume_db
         self.last_frame_at: float | None = None
 
@@ -74,6 +79,11 @@ class Kiosk:
         """Codes of devices that are missing."""
         return frozenset(self._lost)
 
+    @property
+    def notices(self) -> frozenset[str]:
+        """Codes of what is wrong with the stores of visits, for operators; visitors notice nothing of it."""
+        return frozenset(self.store_notices) | self._parts.stores.notices
+
     async def run(self) -> None:
         """Serve visits until closed."""
         await self._parts.link.start()
@@ -82,6 +92,7 @@ class Kiosk:
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 pumps = [group.create_task(self._frames()), group.create_task(self._events())]
+                await self._take_up()
                 self._opened.set()
                 await self._closing.wait()
                 await self.reset("shutdown")
@@ -111,14 +122,41 @@ class Kiosk:
             await self.reset("replaced")
             if self._group is None or self._closing.is_set():
                 raise WaysideError("visit.fault", "The kiosk is closing.", retryable=True)
-            ready: asyncio.Future[Visit] = asyncio.get_running_loop().create_future()
-            self._host = host = self._group.create_task(self._run_visit(language, ready), name="visit")
-            either: set[asyncio.Future[Any]] = {ready, host}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not ready.done():
-                self._host = None
-                raise WaysideError("visit.fault", "The visit could not begin.", retryable=True)
-            return ready.result()
+            store = await self._parts.stores.open()
+            return await self._begin(language, store, None)
+
+    async def _begin(self, language: str, store: RunStore, left: VisitState | None) -> Visit:
+        if self._group is None:
+            raise WaysideError("visit.fault", "The kiosk is closing.", retryable=True)
+        ready: asyncio.Future[Visit] = asyncio.get_running_loop().create_future()
+        hosting = self._run_visit(language, store, left, ready)
+        self._host = host = self._group.create_task(hosting, name="visit")
+        either: set[asyncio.Future[Any]] = {ready, host}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not ready.done():
+            self._host = None
+            raise WaysideError("visit.fault", "The visit could not begin.", retryable=True)
+        return ready.result()
+
+    async def _take_up(self) -> None:
+        """Go on with the visit of a dead process, when somebody may still stand there; else forget it."""
+        store = await self._parts.stores.left_over()
+        if store is not None:
+            try:
+                left = state_from_json(await store.load_state(STATE))
+                if left is not None and self._may_go_on(left):
+                    await self._begin(left.language, store, left)
+                    log.info("visit.taken_up", language=left.language)
+                    return
+            except WaysideError as error:
+                log.warning("visit.not_taken_up", code=error.code)
+            await store.delete()
+        await self._parts.stores.forget()
+
+    def _may_go_on(self, left: VisitState) -> bool:
+        now_ms = self._parts.clock.boottime_ms()
+        too_long = now_ms - left.started_ms >= MAX_VISIT_S * 1000
+        return left.language in self._parts.pack.languages and left.started_ms <= now_ms < left.ends_ms and not too_long
 
     async def reset(self, reason: ResetReason) -> bool:
         """End the visit and forget it; True when there was one. Silence comes first."""
@@ -146,12 +184,18 @@ class Kiosk:
             "attract", language, "automatic" if self.settings.automatic else "button", False, self.volume_db
         )
 
-    async def _run_visit(self, language: str, ready: "asyncio.Future[Visit]") -> None:
+    async def _run_visit(
+        self, language: str, first: RunStore, left: VisitState | None, ready: "asyncio.Future[Visit]"
+    ) -> None:
         self._reason = "limit"
+        store = DegradingRunStore(first, self._store_failed)
         try:
             async with asyncio.TaskGroup() as group:
+                if left is not None:
+                    await store.fill(ROOM_ID)
                 visit = Visit(
                     self._parts,
+                    store,
                     language,
                     self._show,
                     group,
@@ -162,10 +206,14 @@ class Kiosk:
                         self._parts.clock.now(), idle_s=self.settings.idle_s, countdown_s=self.settings.countdown_s
                     ),
                     volume=self.volume_db,
+                    left=left,
                 )
                 visit.degrade(self.degraded)
-                if self.settings.automatic:
+                if left is not None:
+                    await visit.take_up(left)
+                elif self.settings.automatic:
                     visit.listen("automatic")
+                await visit.keep()
                 self.visit = visit
                 self._visit_changed(None)
                 ready.set_result(visit)
@@ -178,7 +226,10 @@ class Kiosk:
                 await self._silence()
                 self._parts.link.listen(False)
                 self._parts.link.set_gain(None, self.volume_db)
+                await self._forget(store)
                 self._visit_changed(self._reason)
+            else:
+                await self._forget(store)
 
     async def _silence(self) -> None:
         """Nothing of the visit that ended is heard any more, even when its own settling was cut short."""
@@ -187,6 +238,17 @@ class Kiosk:
                 await self._parts.link.clear(self._parts.generations.current)
         except (TimeoutError, WaysideError):
             log.warning("audio.clear_late", code="audio.clear_late")
+
+    async def _forget(self, store: RunStore) -> None:
+        """Delete the visit's file with everything beside it; what can't be deleted is told and tried again."""
+        try:
+            await store.delete()
+            await self._parts.stores.forget()
+        except (OSError, WaysideError):
+            log.error("visit.not_forgotten", code="visit.not_forgotten")  # noqa: TRY400 - tracebacks carry values
+
+    def _store_failed(self, code: str) -> None:
+        self.store_notices.add(code)
 
     def _over(self, reason: Literal["ended", "inactive", "limit"]) -> None:
         self._reason = reason

@@ -15,6 +15,7 @@ ALLOWED_KEYS = frozenset({
     "code", "component", "state", "reason", "kind", "mode", "language", "count", "port", "pid", "epoch", "release",
     "duration_ms", "turn", "run_status", "generation", "end_of_speech_to_first_audio_ms", "endpoint_ms", "final_ms",
     "first_text_ms", "first_audio_ms", "refused", "rss_mb", "status", "method", "route", "restarts", "exit_code",
+    "attempt",
 })  # fmt: skip
 MAX_VALUE_CHARS = 60
 

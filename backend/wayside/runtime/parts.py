@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from wayside.core.content import Pack
 from wayside.ports.audio_link import AudioLink
 from wayside.ports.clock import Clock
-from wayside.ports.language_model import LanguageModel
+from wayside.ports.run_store import RunStores
 from wayside.ports.speech_to_text import SpeechToText
 from wayside.ports.text_to_speech import TextToSpeech
 from wayside.ports.voice_activity import VoiceActivity
+from wayside.runtime.room.registry import RoomAgentRegistry
 
 
 class Generations:
@@ -17,6 +18,10 @@ class Generations:
 
     def __init__(self) -> None:
         self.current = 0
+
+    def start_after(self, generation: int) -> None:
+        """Never mint what an earlier process minted for the same visit."""
+        self.current = max(self.current, generation)
 
     def mint(self) -> int:
         """The next generation."""
@@ -26,13 +31,14 @@ class Generations:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything outside that a visit talks to."""
+    """Everything outside that a visit talks to. The room is the kiosk's and outlasts visits; stores are one a visit."""
 
     link: AudioLink
     voice_activity: VoiceActivity
     speech_to_text: SpeechToText
     voice: TextToSpeech
-    dialogue: LanguageModel
+    registry: RoomAgentRegistry
+    stores: RunStores
     clock: Clock
     pack: Pack
     new_id: Callable[[], str]

@@ -1,5 +1,6 @@
 """What the visit shows, as plain events; the server turns them into frames of the same names and fields."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,10 +19,21 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceView:
-    """A question that can be touched."""
+    """What can be touched: a question, or to go on with an answer that a restart broke off."""
 
     id: str
     text: str
+    kind: Literal["question", "continue"] = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentView:
+    """Somebody who can be asked. Mappings are by language; `picture` is a path as in the fallback's manifest."""
+
+    id: str
+    name: Mapping[str, str]
+    description: Mapping[str, str]
+    picture: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,7 @@ class UtteranceFrame:
     utterance_id: int
     text: str
     spans: tuple[tuple[int, int], ...]
+    agent: str = "guide"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +153,14 @@ class Line:
     text: str
     state: Literal["pending", "speaking", "held", "finished", "interrupted", "failed"]
     sources: tuple[SourceView, ...] = ()
+    agent: str = "guide"
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """Another agent is asked from now on."""
+
+    agent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +177,8 @@ class Snapshot:
     lines: tuple[Line, ...] = ()
     status: StatusView = field(default_factory=StatusView)
     countdown_s: float | None = None
+    agents: tuple[AgentView, ...] = ()
+    agent: str = "guide"
 
 
 ScreenEvent = (
@@ -172,4 +195,5 @@ ScreenEvent = (
     | SettingsFrame
     | Notice
     | Countdown
+    | Focus
 )

@@ -1,7 +1,8 @@
 """Turns a reply's text into delivered words: cuts, synthesises, plays, follows what is rendered, settles interruptions.
 
-One reply has the floor at a time. A generation is minted when a reply gets it; accepting an interruption raises the
-`cleared_through` watermark first, so whatever of an old generation arrives later is dropped by its number alone.
+The room's arbiter gives the floor to one reply at a time. A generation is minted when a reply gets it; accepting an
+interruption raises the `cleared_through` watermark first, so whatever of an old generation arrives later is dropped by
+its number alone.
 """
 
 import asyncio
@@ -17,8 +18,10 @@ from wayside.core.sentences import spans
 from wayside.core.turn_events import ReplyEnded, ReplyStarted, TurnEvent
 from wayside.ports.audio_link import AudioLink, DeviceFound, DeviceLost, LinkEvent, Rendered
 from wayside.ports.clock import Clock
-from wayside.ports.text_to_speech import SpeechChunk, TextToSpeech
+from wayside.ports.text_to_speech import NEUTRAL, SpeechChunk, TextToSpeech, VoiceStyle
+from wayside.runtime.room.speech import Reached, SpeechRequest
 from wayside.runtime.screen import Caption, CaptionState, Clear, Level, ScreenEvent, UtteranceFrame
+from wayside.runtime.text_feed import TextFeed
 
 CLEAR_DEADLINE_S = 0.5
 STALL_S = 3.0  # no rendered progress for this long, while not held, is a failed reply (noticed within seconds)
@@ -46,41 +49,8 @@ class Delivery:
     first_rendered_at: float | None
 
 
-class TextFeed:
-    """Text of one run on its way to the voice. Bounded by the reply's text limit, so it never blocks the driver."""
-
-    def __init__(self) -> None:
-        self._deltas: deque[str] = deque()
-        self._more = asyncio.Event()
-        self._chars = 0
-        self.ended = False
-        self.aborted = False
-
-    def put(self, delta: str) -> None:
-        """Add text; what is past the reply's bound is dropped there and told."""
-        if not self.ended and self._chars <= ledger.MAX_REPLY_CHARS:
-            self._chars += len(delta)
-            self._deltas.append(delta)
-            self._more.set()
-
-    def end(self, *, aborted: bool = False) -> None:
-        """No more text; with `aborted` the rest is not to be spoken."""
-        self.ended = True
-        self.aborted = self.aborted or aborted
-        self._more.set()
-
-    async def next(self) -> str | None:
-        """The next delta, or None at the end."""
-        while not self._deltas:
-            if self.ended:
-                return None
-            self._more.clear()
-            await self._more.wait()
-        return self._deltas.popleft()
-
-
 class Speaker:
-    """Owns the floor of one visit."""
+    """The loudspeaker and the captions of one visit."""
 
     def __init__(
         self,
@@ -99,8 +69,10 @@ class Speaker:
         self._show = show
         self._turn = turn
         self._reading_changed = reading_changed
-        self._floor = asyncio.Lock()
         self._reply: Reply | None = None
+        self._reached: Callable[[Reached], None] = lambda _news: None
+        self._style = NEUTRAL
+        self._agent = ""
         self._interrupted = asyncio.Event()
         self._progress = asyncio.Event()
         self._shown: set[int] = set()
@@ -127,30 +99,40 @@ class Speaker:
         return self._reply
 
     async def say(
-        self, run_id: str, language: str, feed: TextFeed, started: Callable[[int], None], *, interruptible: bool = True
+        self,
+        request: SpeechRequest,
+        feed: TextFeed,
+        started: Callable[[int], None],
+        reached: Callable[[Reached], None],
+        style: VoiceStyle = NEUTRAL,
     ) -> Delivery | None:
         """Deliver the feed's text; None when the run ended before any of it could be said.
 
-        `started` learns the generation when the reply gets the floor.
+        `started` learns the generation; `reached` how much has been delivered, as often as the captions move.
         """
         first = await feed.next()
-        async with self._floor:
-            if first is None or feed.aborted:
-                return None
-            generation = self._mint()
-            self._reply = Reply(generation, run_id)
-            self._interrupted = asyncio.Event()
-            self._shown.clear()
-            self._first_audio_at = self._first_rendered_at = None
-            started(generation)
-            self._turn(ReplyStarted(self._clock.now(), generation, interruptible))
-            try:
-                acked = await self._perform(language, first, feed)
-                return self._settle(acked=acked)
-            finally:
-                self._reply = None
-                self._read(None, muted=False)
-                self._turn(ReplyEnded(self._clock.now(), generation))
+        if first is None or feed.aborted:
+            return None
+        generation = self._mint()
+        self._reply = Reply(generation, request.run_id)
+        self._reached, self._style, self._agent = reached, style, request.agent
+        self._interrupted = asyncio.Event()
+        self._shown.clear()
+        self._first_audio_at = self._first_rendered_at = None
+        started(generation)
+        self._turn(ReplyStarted(self._clock.now(), generation, request.interruptible))
+        try:
+            acked = await self._perform(request.language, first, feed)
+            return self._settle(request, acked=acked)
+        finally:
+            self._reply = None
+            self._read(None, muted=False)
+            self._turn(ReplyEnded(self._clock.now(), generation))
+
+    def interrupt_run(self, run_id: str) -> None:
+        """Interrupt the reply of this run, if it is the one being said."""
+        if self._reply is not None and self._reply.run_id == run_id:
+            self.interrupt(self._reply.generation)
 
     def hold(self, generation: int) -> None:
         """Silence within one block; nothing is lost."""
@@ -300,7 +282,7 @@ class Speaker:
             return False
         generation = reply.generation
         async with aclosing(
-            _with_deadline(self._voice.speak(utterance.text, language, generation, utterance.id))
+            _with_deadline(self._voice.speak(utterance.text, language, generation, utterance.id, self._style))
         ) as chunks:
             async for chunk in chunks:
                 if generation <= self.cleared_through or self._reply is None:
@@ -361,7 +343,7 @@ class Speaker:
                     return False
         return False
 
-    def _settle(self, *, acked: bool) -> Delivery:
+    def _settle(self, request: SpeechRequest, *, acked: bool) -> Delivery:
         reply = self._reply
         if reply is None:
             raise AssertionError("a reply is settled while it has the floor")
@@ -375,8 +357,9 @@ class Speaker:
         if self._shown:
             self._caption(max(self._shown), word, force=True)  # type: ignore[arg-type]
         self._show(Level(reply.generation, 0.0))
+        self._tell_reached(what, state)
         return Delivery(
-            f"{reply.run_id}/{reply.generation}",
+            request.delivery_id,
             reply.run_id,
             reply.generation,
             "voice" if self._voiced else "screen",
@@ -413,7 +396,7 @@ class Speaker:
                 self._caption(max(self._shown), "speaking", force=True)
             self._shown.add(utterance.id)
             text = utterance.text
-            self._show(UtteranceFrame(self._reply.generation, utterance.id, text, spans(text)))
+            self._show(UtteranceFrame(self._reply.generation, utterance.id, text, spans(text), self._agent))
 
     def _caption(self, utterance: int, state: CaptionState, *, force: bool = False) -> None:
         now = self._clock.now()
@@ -422,6 +405,20 @@ class Speaker:
         self._last_caption = now
         chars = self._reply.utterances[utterance - 1].heard_chars()
         self._show(Caption(self._reply.generation, utterance, chars, state))
+        if self._reply.open:
+            self._tell_reached(ledger.heard(self._reply), self._reply.state)
+
+    def _tell_reached(self, what: Heard, state: ReplyState) -> None:
+        if self._reply is not None:
+            self._reached(
+                Reached(
+                    self._reply.generation,
+                    "voice" if self._voiced else "screen",
+                    len(what.text),
+                    what.alignment,
+                    state.value,
+                )
+            )
 
     def _take(self, delta: str) -> tuple[Utterance, ...]:
         if self._reply is None:

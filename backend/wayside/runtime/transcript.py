@@ -25,6 +25,7 @@ class _Guide:
     chars: dict[int, int] = field(default_factory=dict)
     state: LineState = "pending"
     sources: tuple[SourceView, ...] = ()
+    agent: str = "guide"
 
     @property
     def delivered(self) -> str:
@@ -43,10 +44,19 @@ class TranscriptBook:
         """Whether the visitor's line `key` exists."""
         return key in self._visitor
 
-    def guide_speaks(self, generation: int) -> None:
-        """A reply got the floor."""
+    def restore(self, line: Line) -> None:
+        """A line of before a restart, as far as it was delivered."""
+        self._add(line.role, line.key)
+        if line.role == "visitor":
+            self._visitor[line.key] = (line.text, True)
+        else:
+            whole = {0: line.text}
+            self._guide[line.key] = _Guide(whole, {0: len(line.text)}, line.state, line.sources, line.agent)
+
+    def guide_speaks(self, generation: int, agent: str) -> None:
+        """A reply of this agent got the floor."""
         self._add("guide", str(generation))
-        self._guide[str(generation)] = _Guide()
+        self._guide[str(generation)] = _Guide(agent=agent)
 
     def guide_ended(self, generation: int, state: ReplyState) -> None:
         """A reply gave the floor back."""
@@ -92,4 +102,4 @@ class TranscriptBook:
             text, final = self._visitor[key]
             return Line(role, key, text, "finished" if final else "pending")
         line = self._guide[key]
-        return Line(role, key, line.delivered, line.state, line.sources)
+        return Line(role, key, line.delivered, line.state, line.sources, line.agent)

@@ -5,17 +5,17 @@ task ends, everything here ends with it.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from typing import Literal, assert_never
 
 from wayside.core.idle import Idle, IdlePhase
+from wayside.core.plain_json import Json
 from wayside.core.runs.events import (
-    Choice,
     OfferChoices,
     Progress,
     ShowExhibit,
 )
+from wayside.core.runs.record import RunStatus
 from wayside.core.status import derive
 from wayside.core.turn_events import (
     CancelRun,
@@ -41,8 +41,6 @@ from wayside.core.turn_events import (
     TalkDown,
     TalkUp,
     Tell,
-    Timer,
-    TimerFired,
     TurnCommand,
     TurnEvent,
     Written,
@@ -50,16 +48,18 @@ from wayside.core.turn_events import (
 from wayside.core.turns import Turns, TurnSettings, step
 from wayside.core.words import visible_text
 from wayside.ports.audio_link import CaptureFrame, DeviceFound, DeviceLost, LinkEnded, LinkEvent
-from wayside.ports.language_model import HistoryItem
-from wayside.runtime.answer import Answer, Answered, TurnTimes
+from wayside.ports.run_store import RunStore
+from wayside.runtime.answer import Answered, TurnTimes
+from wayside.runtime.conversation import Conversation
+from wayside.runtime.guide import rest_of_answer
 from wayside.runtime.listener import Listener
+from wayside.runtime.offers import CONTINUE, Offers
 from wayside.runtime.parts import Parts
-from wayside.runtime.runs import RoomAgentRuntime, RunInput, RunStatus
+from wayside.runtime.recovery import VisitKeeper, VisitState
+from wayside.runtime.runs.runtime import RunResult
 from wayside.runtime.screen import (
-    Choices,
-    ChoiceView,
     Countdown,
-    ExhibitShown,
+    Focus,
     Notice,
     ProgressFrame,
     ScreenEvent,
@@ -71,10 +71,10 @@ from wayside.runtime.screen import (
     TranscriptFrame,
 )
 from wayside.runtime.speaker import Delivery, Speaker
+from wayside.runtime.timers import TurnTimers
 from wayside.runtime.transcript import TranscriptBook
 
 MAX_VISIT_S = 30 * 60.0
-MAX_HISTORY = 24
 MAX_TEXT = 500
 TICK_S = 0.5
 
@@ -88,6 +88,7 @@ class Visit:
     def __init__(
         self,
         parts: Parts,
+        store: RunStore,
         language: str,
         show: Callable[[ScreenEvent], None],
         group: asyncio.TaskGroup,
@@ -97,37 +98,58 @@ class Visit:
         settings: TurnSettings | None = None,
         idle: Idle | None = None,
         volume: float = 0.0,
+        left: VisitState | None = None,
     ) -> None:
-        self.id = parts.new_id()
-        self.token = parts.new_id()
+        self.id = left.id if left else parts.new_id()
+        self.token = left.token if left else parts.new_id()
         self._parts = parts
         self._send = show
         self._group = group
         self._over = over
-        self._answered = answered
         self.language = language
         self.volume = volume
-        self.exhibit: str | None = None
-        self._choices: tuple[Choice, ...] = ()
-        self._history: deque[HistoryItem] = deque(maxlen=MAX_HISTORY)
+        self._offers = Offers(parts.pack, self._show)
         self._transcript = TranscriptBook()
-        self._turns = Turns(language=language, settings=settings or TurnSettings())
-        self._timers: dict[Timer, asyncio.TimerHandle] = {}
+        turn = left.turn if left else 0
+        self._turns = Turns(language=language, settings=settings or TurnSettings(), last_turn=turn)
+        self._timers = TurnTimers(parts.clock, self.feed)
         self._status = derive(self._turns, frozenset())
         self._degraded: set[str] = set()
         self._microphone = False
         self._started = parts.clock.now()
+        self._started_ms = left.started_ms if left else parts.clock.boottime_ms()
         self._idle = idle or Idle(last=self._started)
         self._countdown: float | None = None
         self._times: dict[int, TurnTimes] = {}
-        self._closed_at: float | None = None
-        self._runs = RoomAgentRuntime(parts.dialogue, parts.new_id)
+        self._going_on = False  # the rest of a broken answer has been asked for
         self._speaker = Speaker(
             parts.link, parts.voice, parts.clock, parts.generations.mint, self._show, self.feed, self._settings
         )
+        self._conversation = Conversation(parts, store, self._speaker, self, group, answered)
         self._listener = Listener(parts.voice_activity, parts.speech_to_text, parts.clock, self.feed, group)
-        self._offer(None)
+        self._keeper = VisitKeeper(store)
+        self._offer()
         self._ticker = group.create_task(self._tick(), name="visit.tick")
+
+    async def take_up(self, left: VisitState) -> None:
+        """Go on with the visit that a dead process left: what was seen is seen again, nothing is said again."""
+        self.volume = left.volume
+        self._parts.link.set_gain(None, left.volume)
+        self._speaker.silent = left.silent
+        recovered = await self._conversation.take_up(left.agent)
+        for line in recovered.lines:
+            self._transcript.restore(line)
+        if self._offers.known(left.exhibit):
+            self._offers.look_at(left.exhibit)
+        self._offer()
+        self._offers.owe(recovered.rest)
+        if left.automatic:
+            self.listen("automatic")
+        await self.keep()
+
+    async def keep(self) -> None:
+        """Write down what the process after this one must know."""
+        await self._keeper.keep(self._state())
 
     # --- what the page can do ---------------------------------------------------------------------------------------
 
@@ -147,20 +169,30 @@ class Visit:
     def choose(self, choice_id: str) -> bool:
         """A touched choice; False when it is not on offer."""
         self._touched()
-        choice = next((c for c in self._choices if c.id == choice_id), None)
+        choice = self._offers.find(choice_id)
         if choice is not None:
+            self._going_on = choice.id == CONTINUE
             self.feed(Written(self._parts.clock.now(), choice.text, "choice"))
         return choice is not None
 
     def look_at(self, exhibit: str | None) -> bool:
         """Bring an exhibit up, or the whole gallery; False when there is no such exhibit."""
         self._touched()
-        if exhibit is not None and all(e.id != exhibit for e in self._parts.pack.exhibits):
+        if not self._offers.known(exhibit):
             return False
-        self.exhibit = exhibit
-        self._show(ExhibitShown(exhibit))
-        self._offer(exhibit)
+        self._offers.look_at(exhibit)
+        self._offer()
         return True
+
+    def address(self, agent: str) -> bool:
+        """Turn to another agent; False when there is no such agent. What is being said stops."""
+        self._touched()
+        if agent == self._conversation.agent:
+            return True
+        if not self._conversation.knows(agent):
+            return False
+        self.feed(StopPressed(self._parts.clock.now()))
+        return self._conversation.address(agent)
 
     def stop(self) -> None:
         """Stop everything, always."""
@@ -182,7 +214,7 @@ class Visit:
         now = self._parts.clock.now()
         self.feed(StopPressed(now))
         self.feed(LanguageChosen(now, language))
-        self._offer(self.exhibit)
+        self._offer()
         self._settings()
 
     def set_silent(self, *, silent: bool) -> None:
@@ -217,10 +249,12 @@ class Visit:
             self._speaker.reading,
             self.volume,
             self.exhibit,
-            self._choice_views(),
+            self._offers.views(),
             self._transcript.lines(),
             self._status,
             self._countdown,
+            self._offers.agents(),
+            self._conversation.agent,
         )
 
     # --- what the link says -----------------------------------------------------------------------------------------
@@ -250,6 +284,11 @@ class Visit:
         self._degraded |= codes
         self._speaker.loudspeaker = "audio.loudspeaker_lost" not in codes
         self._refresh()
+
+    @property
+    def exhibit(self) -> str | None:
+        """The exhibit in view."""
+        return self._offers.exhibit
 
     @property
     def busy(self) -> bool:
@@ -294,28 +333,18 @@ class Visit:
             case DuckReply(generation=generation, down=down):
                 self._speaker.duck(generation, down=down)
             case InterruptReply(generation=generation):
+                self._conversation.hush()
                 self._speaker.interrupt(generation)
             case CancelRun(run_id=run_id, reason=reason):
-                self._runs.cancel_run(run_id, reason)
+                self._conversation.cancel(run_id, reason)
             case SetTimer(timer=timer, at=at):
-                self._disarm(timer)
-                delay = max(0.0, at - self._parts.clock.now())
-                self._timers[timer] = asyncio.get_running_loop().call_later(delay, self._fire, timer, at)
+                self._timers.set(timer, at)
             case CancelTimer(timer=timer):
-                self._disarm(timer)
+                self._timers.cancel(timer)
             case Tell(code=code):
                 self._show(Notice(code, "warning"))
             case _:
                 assert_never(command)
-
-    def _fire(self, timer: Timer, at: float) -> None:
-        # A loop's timer may come a hair before its time.
-        self.feed(TimerFired(max(at, self._parts.clock.now()), timer))
-
-    def _disarm(self, timer: Timer) -> None:
-        handle = self._timers.pop(timer, None)
-        if handle is not None:
-            handle.cancel()
 
     def _note(self, event: TurnEvent) -> None:
         match event:
@@ -344,63 +373,50 @@ class Visit:
         times.committed = now
         self._idle = self._idle.touched(now)
         self._visitor_text(key, command.text, final=True)
-        request = RunInput(
-            f"turn-{command.turn}",
-            command.text,
-            self.language,
-            self.exhibit,
-            tuple(self._history),
-            disclosure=frozenset({"room"}),
-            variety=command.turn,
-        )
-        self._history.append(HistoryItem("visitor", command.text))
-        self._group.create_task(self._answer(request, times), name="visit.answer")
+        data: dict[str, Json] = {"exhibit": self.exhibit, "turn": command.turn}
+        rest, self._going_on = (self._offers.rest, False) if self._going_on else (None, False)
+        if rest is not None:
+            data |= rest_of_answer(rest.text, rest.sources, rest.passages)
+            self._conversation.address(rest.agent)
+        self._offers.owe(None)
+        self._conversation.say(command.text, self.language, data, times, resumes=command.resumes)
 
-    async def _answer(self, request: RunInput, times: TurnTimes) -> None:
-        answer = Answer(self, times)
-        speaking = self._group.create_task(self._deliver(answer), name="visit.deliver")
-        result = await self._runs.handle_run_input(request, answer.on_event, answer.admitted)
-        answer.feed.end(aborted=result.status is not RunStatus.COMPLETED)
+    def run_started(self, run_id: str) -> None:
+        """A run was admitted."""
+        self.feed(RunStarted(self._parts.clock.now(), run_id))
+
+    def run_over(self, result: RunResult) -> None:
+        """A run has ended, or asks back."""
         self.feed(RunEnded(self._parts.clock.now(), result.run_id))
         if result.status is RunStatus.FAILED:
             self._show(Notice("answer_failed", "warning"))
-        delivery = await speaking
-        if delivery is not None and delivery.heard.text:
-            self._history.append(HistoryItem("guide", delivery.heard.text, answer.passages))
-        if self._answered is not None:
-            times.first_audio = delivery.first_audio_at if delivery else None
-            times.first_rendered = delivery.first_rendered_at if delivery else None
-            done = Answered(request.text, answer.text, answer.sources, answer.refused, result.status, delivery, times)
-            self._answered(done)
 
-    async def _deliver(self, answer: Answer) -> Delivery | None:
-        delivery = await self._speaker.say(answer.run_id, self.language, answer.feed, answer.on_floor)
+    def reply_over(self, delivery: Delivery | None) -> None:
+        """A reply gave the floor back."""
         if delivery is not None:
             self._transcript.guide_ended(delivery.generation, delivery.state)
         self._degraded = {code for code in self._degraded if not code.startswith("tts.")} | self._speaker.degraded
         self._refresh()
-        return delivery
+
+    def focused(self, agent: str) -> None:
+        """Another agent is asked from now on: the screen says so, and offers what this one can answer."""
+        self._show(Focus(agent))
+        self._offer()
 
     def show_sources(self, generation: int, sources: tuple[SourceView, ...]) -> None:
         """Sources of a reply that has the floor."""
         self._show(Sources(generation, sources))
 
-    def guide_line(self, generation: int) -> None:
+    def guide_line(self, generation: int, agent: str) -> None:
         """A reply got the floor: it has a line from now on."""
-        self._transcript.guide_speaks(generation)
+        self._transcript.guide_speaks(generation, agent)
 
     def interaction(self, item: ShowExhibit | OfferChoices) -> None:
         """What a run asks the screen to do."""
         if isinstance(item, ShowExhibit):
-            self.exhibit = item.exhibit
-            self._show(ExhibitShown(item.exhibit))
+            self._offers.look_at(item.exhibit)
         else:
-            self._choices = item.choices[:3]
-            self._show(Choices(self._choice_views()))
-
-    def run_started(self, run_id: str) -> None:
-        """A run was admitted."""
-        self.feed(RunStarted(self._parts.clock.now(), run_id))
+            self._offers.offer(item.choices)
 
     def progress(self, progress: Progress) -> None:
         """Truthful progress of a run."""
@@ -420,15 +436,25 @@ class Visit:
         if text or self._transcript.has(key):
             self._show(TranscriptFrame(key, text, final))
 
-    def _offer(self, exhibit: str | None) -> None:
-        pack = self._parts.pack
-        found = next((e for e in pack.exhibits if e.id == exhibit), None)
-        questions = found.questions[self.language] if found else pack.start_questions[self.language]
-        self._choices = tuple(Choice(f"{q.passage}:{self.language}", q.text) for q in questions[:3])
-        self._show(Choices(self._choice_views()))
+    def _offer(self) -> None:
+        self._offers.begin(self.language, self._conversation.agent)
 
-    def _choice_views(self) -> tuple[ChoiceView, ...]:
-        return tuple(ChoiceView(c.id, c.text) for c in self._choices)
+    def _state(self) -> VisitState:
+        idle_left = self._idle.idle_s + self._idle.countdown_s - self._idle.spent
+        now_ms = self._parts.clock.boottime_ms()
+        return VisitState(
+            id=self.id,
+            token=self.token,
+            language=self.language,
+            started_ms=self._started_ms,
+            ends_ms=now_ms + int(idle_left * 1000),
+            turn=self._turns.last_turn,
+            exhibit=self.exhibit,
+            agent=self._conversation.agent,
+            silent=self._speaker.silent,
+            automatic=self._turns.automatic,
+            volume=self.volume,
+        )
 
     @property
     def _mode(self) -> Mode:
@@ -466,9 +492,10 @@ class Visit:
             if self._idle.phase is IdlePhase.OVER:
                 self._over("inactive")
                 return
-            if now - self._started >= MAX_VISIT_S:
+            if self._parts.clock.boottime_ms() - self._started_ms >= MAX_VISIT_S * 1000:
                 self._over("limit")
                 return
+            await self.keep()
 
     def _tell_countdown(self) -> None:
         left = self._idle.ends_in_s

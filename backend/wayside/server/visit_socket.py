@@ -44,6 +44,7 @@ _WIRE: dict[type[Any], type[wire.ServerFrame]] = {
     screen.Notice: wire.Notice,
     screen.Countdown: wire.Countdown,
     screen.Status: wire.Status,
+    screen.Focus: wire.Focus,
     screen.Snapshot: wire.Snapshot,
 }
 
@@ -304,6 +305,9 @@ class VisitSocket:
             case wire.Choose(choice_id=choice_id):
                 if not visit.choose(choice_id):
                     return "choice.unknown", "That choice is not on offer any more."
+            case wire.Address(agent=agent):
+                if not visit.address(agent):
+                    return "agent.unknown", "There is nobody of that name to ask."
             case wire.ExhibitFrame(exhibit=exhibit):
                 if not visit.look_at(exhibit):
                     return "exhibit.unknown", "There is no such exhibit."

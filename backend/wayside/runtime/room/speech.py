@@ -1,0 +1,260 @@
+"""Speech of a room: carries each run's words to a voice, one reply at a time, and keeps what of them reached people.
+
+Speech is decoupled from the run by a bounded feed: a slow voice neither blocks a driver nor eats its deadline.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, assert_never
+
+from wayside.core.reply import Alignment
+from wayside.core.room import arbiter
+from wayside.core.room.arbiter import Arbiter, Grant, Interrupt, SpeechOffer, Suppress
+from wayside.core.room.disclosure import ROOM, Disclosure
+from wayside.core.runs.events import AssistantOutput, JournalEntry
+from wayside.core.runs.record import RunRecord
+from wayside.ports.clock import Clock
+from wayside.ports.run_store import DeliveryRow, RunStore
+from wayside.runtime.text_feed import TextFeed
+
+SAVE_EVERY_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechRequest:
+    """One reply on its way: the words of one attempt of one run."""
+
+    delivery_id: str
+    run_id: str
+    attempt: int
+    agent: str
+    channel: str
+    language: str
+    audience: Disclosure
+    interruptible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How much of a reply has reached people so far."""
+
+    generation: int
+    medium: Literal["voice", "screen"]
+    chars: int
+    alignment: Alignment
+    state: str
+
+
+class SpeechAdapter(Protocol):
+    """The host's voice. One reply at a time; `reached` may be called as often as there is news."""
+
+    async def speak(self, request: SpeechRequest, feed: TextFeed, reached: Callable[[Reached], None]) -> None: ...
+
+    def interrupt(self, run_id: str) -> None: ...
+
+
+class SpeechObserver(Protocol):
+    """The host's captions and status: what begins, what ends, what is not spoken and why. Never text."""
+
+    def speech_started(self, request: SpeechRequest) -> None: ...
+
+    def speech_ended(self, request: SpeechRequest, last: Reached | None) -> None: ...
+
+    def speech_suppressed(self, request: SpeechRequest, reason: arbiter.Reason) -> None: ...
+
+
+@dataclass(slots=True)
+class _Outgoing:
+    request: SpeechRequest
+    input_id: str
+    feed: TextFeed
+    granted: "asyncio.Future[bool]"
+    task: "asyncio.Task[Reached | None] | None" = None
+    last: Reached | None = None
+    saved: Reached | None = None
+
+
+class RoomSpeech:
+    """Owns the floor of one room for one visit."""
+
+    def __init__(
+        self,
+        adapter: SpeechAdapter,
+        store: RunStore,
+        clock: Clock,
+        group: asyncio.TaskGroup,
+        observer: SpeechObserver,
+        surface: Disclosure = ROOM,
+    ) -> None:
+        self._adapter = adapter
+        self._store = store
+        self._clock = clock
+        self._group = group
+        self._observer = observer
+        self._arbiter = Arbiter(surface)
+        self._outgoing: dict[str, _Outgoing] = {}
+        self._expiry: asyncio.TimerHandle | None = None
+
+    def address(self, agent: str) -> None:
+        """Who was spoken to last goes first among equals."""
+        self._arbiter = Arbiter(self._arbiter.surface, agent, self._arbiter.speaking, self._arbiter.waiting)
+
+    def output(self, record: RunRecord, entry: JournalEntry) -> None:
+        """Take words that are in the journal."""
+        event = entry.event
+        if not isinstance(event, AssistantOutput):
+            return
+        delivery_id = f"{record.id}/{entry.attempt}"
+        outgoing = self._outgoing.get(delivery_id)
+        request = SpeechRequest(
+            delivery_id,
+            record.id,
+            entry.attempt,
+            record.agent,
+            record.channel,
+            record.input.language,
+            record.disclosure,
+            event.interruptible,
+        )
+        if event.audience is not None and not event.audience.covers(record.disclosure):
+            # Words for fewer than the reply is for: they are never mixed into it.
+            self._observer.speech_suppressed(request, "not_for_this_surface")
+            return
+        if outgoing is None:
+            outgoing = _Outgoing(request, record.input.id, TextFeed(), asyncio.get_running_loop().create_future())
+            self._outgoing[delivery_id] = outgoing
+            outgoing.task = self._group.create_task(self._deliver(outgoing), name="room.speech")
+            now = self._clock.now()
+            self._arbitrate(
+                arbiter.Offered(
+                    SpeechOffer(
+                        delivery_id,
+                        record.id,
+                        record.agent,
+                        record.channel,
+                        now,
+                        record.disclosure,
+                        interruptible=event.interruptible,
+                    )
+                )
+            )
+        outgoing.feed.put(event.delta)
+
+    def attempt_over(self, run_id: str, attempt: int, *, aborted: bool) -> None:
+        """No more words come of this attempt; with `aborted` the rest is not to be spoken."""
+        outgoing = self._outgoing.get(f"{run_id}/{attempt}")
+        if outgoing is not None:
+            outgoing.feed.end(aborted=aborted)
+
+    def withdraw(self, run_id: str, reason: arbiter.Reason = "canceled") -> None:
+        """A run is not wanted any more."""
+        for outgoing in self._outgoing.values():
+            if outgoing.request.run_id == run_id and outgoing.request.interruptible:
+                outgoing.feed.end(aborted=True)
+        self._arbitrate(arbiter.Withdrawn(run_id, reason, self._clock.now()))
+
+    def withdraw_waiting(self, reason: arbiter.Reason) -> None:
+        """Nothing that waits will be spoken; what is being spoken goes on."""
+        for offer in self._arbiter.waiting:
+            self.withdraw(offer.run_id, reason)
+
+    async def settled(self, channel: str, input_id: str, limit_s: float) -> None:
+        """Wait a little for replies to earlier inputs of the channel to be closed, so that what was heard counts."""
+        closing = {
+            outgoing.task
+            for outgoing in self._outgoing.values()
+            if outgoing.request.channel == channel and outgoing.input_id != input_id and outgoing.task is not None
+        }
+        if closing:
+            await asyncio.wait(closing, timeout=limit_s)
+
+    async def delivered(self, run_id: str, attempt: int) -> Reached | None:
+        """Wait until the reply of this attempt is over; what reached people, None when nothing was to be spoken."""
+        outgoing = self._outgoing.get(f"{run_id}/{attempt}")
+        if outgoing is None or outgoing.task is None:
+            return None
+        await asyncio.wait({outgoing.task})
+        return outgoing.last
+
+    def reached(self, run_id: str) -> int:
+        """Characters of the run that have reached people so far, in this process."""
+        return sum(o.last.chars for o in self._outgoing.values() if o.request.run_id == run_id and o.last)
+
+    async def _deliver(self, outgoing: _Outgoing) -> Reached | None:
+        request = outgoing.request
+        try:
+            if not await outgoing.granted:
+                return None
+            self._observer.speech_started(request)
+            saving = asyncio.ensure_future(self._keep_saving(outgoing))
+            try:
+                await self._adapter.speak(request, outgoing.feed, lambda news: _note(outgoing, news))
+            finally:
+                saving.cancel()
+            # Closed in the store before the next reply may begin.
+            await self._save(outgoing)
+            self._observer.speech_ended(request, outgoing.last)
+            return outgoing.last
+        finally:
+            self._arbitrate(arbiter.Spoken(request.delivery_id, self._clock.now()))
+            self._outgoing.pop(request.delivery_id, None)
+
+    async def _keep_saving(self, outgoing: _Outgoing) -> None:
+        while True:
+            await asyncio.sleep(SAVE_EVERY_S)
+            await self._save(outgoing)
+
+    async def _save(self, outgoing: _Outgoing) -> None:
+        news = outgoing.last
+        if news is None or news == outgoing.saved:
+            return
+        request = outgoing.request
+        outgoing.saved = news
+        await self._store.save_delivery(
+            DeliveryRow(
+                request.delivery_id,
+                request.run_id,
+                request.attempt,
+                news.generation,
+                news.medium,
+                news.chars,
+                news.alignment,
+                news.state,
+            )
+        )
+
+    def _arbitrate(self, event: arbiter.ArbiterEvent) -> None:
+        self._arbiter, commands = arbiter.step(self._arbiter, event)
+        for command in commands:
+            outgoing = self._outgoing.get(command.id)
+            if outgoing is None:
+                continue
+            match command:
+                case Grant():
+                    outgoing.granted.set_result(True)
+                case Suppress(reason=reason):
+                    outgoing.feed.end(aborted=True)
+                    outgoing.granted.set_result(False)
+                    self._observer.speech_suppressed(outgoing.request, reason)
+                case Interrupt():
+                    self._adapter.interrupt(outgoing.request.run_id)
+                case _:
+                    assert_never(command)
+        self._watch_expiry()
+
+    def _watch_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        due = self._arbiter.next_expiry()
+        if due is not None:
+            delay = max(0.0, due - self._clock.now())
+            self._expiry = asyncio.get_running_loop().call_later(delay, self._look)
+
+    def _look(self) -> None:
+        self._arbitrate(arbiter.Looked(self._clock.now()))
+
+
+def _note(outgoing: _Outgoing, news: Reached) -> None:
+    outgoing.last = news

@@ -11,6 +11,7 @@ from virtual import run_virtual
 from wayside.core.content import Exhibit, Pack, Passage, Source, SuggestedQuestion
 from wayside.core.runs.events import AssistantOutput, Completed, Decision, DriverEvent, ShowSources
 from wayside.ports.audio_fake import FakeAudioLink
+from wayside.ports.clock import ManualClock
 from wayside.ports.language_model import DialogueContext
 from wayside.ports.run_store import RunStores
 from wayside.ports.run_store_memory import MemoryRunStores
@@ -140,9 +141,10 @@ async def scene(
     dialogues: dict | None = None,
     stores: RunStores | None = None,
     start: bool = True,
+    now: float = 1000.0,
 ) -> AsyncIterator[Scene]:
     """A visit that has begun (with `start`); the recogniser hears `heard`, one a segment."""
-    link = FakeAudioLink(missing=missing)
+    link = FakeAudioLink(ManualClock(now), missing=missing)
     dialogue = dialogue or ScriptedDialogue()
     voice = voice or ToneTextToSpeech()
     stt = ScriptedSpeechToText([h if isinstance(h, ScriptedSegment) else ScriptedSegment(h, 0.2, (h,)) for h in heard])

@@ -5,7 +5,7 @@ The newest page has the screen; a visit goes on when its page reconnects with th
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from wayside.core.errors import WaysideError
@@ -202,9 +202,7 @@ class Kiosk:
                     over=self._over,
                     answered=self._answered,
                     settings=self.settings.turns,
-                    idle=Idle(
-                        self._parts.clock.now(), idle_s=self.settings.idle_s, countdown_s=self.settings.countdown_s
-                    ),
+                    idle=self._idle(left),
                     volume=self.volume_db,
                     left=left,
                 )
@@ -238,6 +236,14 @@ class Kiosk:
                 await self._parts.link.clear(self._parts.generations.current)
         except (TimeoutError, WaysideError):
             log.warning("audio.clear_late", code="audio.clear_late")
+
+    def _idle(self, left: VisitState | None) -> Idle:
+        """A fresh timer; that of a visit taken up goes on, but leaves time for the whole countdown."""
+        idle = Idle(self._parts.clock.now(), idle_s=self.settings.idle_s, countdown_s=self.settings.countdown_s)
+        if left is None:
+            return idle
+        left_s = (left.ends_ms - self._parts.clock.boottime_ms()) / 1000
+        return replace(idle, spent=min(idle.idle_s, max(0.0, idle.idle_s + idle.countdown_s - left_s)))
 
     async def _forget(self, store: RunStore) -> None:
         """Delete the visit's file with everything beside it; what can't be deleted is told and tried again."""

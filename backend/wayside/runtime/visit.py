@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Literal, assert_never
 
-from wayside.core.idle import Idle, IdlePhase
+from wayside.core.idle import Idle
 from wayside.core.plain_json import Json
 from wayside.core.runs.events import (
     OfferChoices,
@@ -52,13 +52,13 @@ from wayside.ports.run_store import RunStore
 from wayside.runtime.answer import Answered, TurnTimes
 from wayside.runtime.conversation import Conversation
 from wayside.runtime.guide import rest_of_answer
+from wayside.runtime.inactivity import Inactivity
 from wayside.runtime.listener import Listener
 from wayside.runtime.offers import CONTINUE, Offers
 from wayside.runtime.parts import Parts
 from wayside.runtime.recovery import VisitKeeper, VisitState
 from wayside.runtime.runs.runtime import RunResult
 from wayside.runtime.screen import (
-    Countdown,
     Focus,
     Notice,
     ProgressFrame,
@@ -116,10 +116,8 @@ class Visit:
         self._status = derive(self._turns, frozenset())
         self._degraded: set[str] = set()
         self._microphone = False
-        self._started = parts.clock.now()
         self._started_ms = left.started_ms if left else parts.clock.boottime_ms()
-        self._idle = idle or Idle(last=self._started)
-        self._countdown: float | None = None
+        self._inactivity = Inactivity(idle or Idle(last=parts.clock.now()), parts.clock, self._show)
         self._times: dict[int, TurnTimes] = {}
         self._going_on = False  # the rest of a broken answer has been asked for
         self._speaker = Speaker(
@@ -155,20 +153,20 @@ class Visit:
 
     def talk(self, *, down: bool) -> None:
         """The talk button."""
-        self._touched()
+        self._inactivity.touched()
         now = self._parts.clock.now()
         self.feed(TalkDown(now) if down else TalkUp(now))
 
     def say(self, text: str) -> None:
         """Typed text."""
-        self._touched()
+        self._inactivity.touched()
         clean = visible_text(text, MAX_TEXT)
         if clean:
             self.feed(Written(self._parts.clock.now(), clean))
 
     def choose(self, choice_id: str) -> bool:
         """A touched choice; False when it is not on offer."""
-        self._touched()
+        self._inactivity.touched()
         choice = self._offers.find(choice_id)
         if choice is not None:
             self._going_on = choice.id == CONTINUE
@@ -177,7 +175,7 @@ class Visit:
 
     def look_at(self, exhibit: str | None) -> bool:
         """Bring an exhibit up, or the whole gallery; False when there is no such exhibit."""
-        self._touched()
+        self._inactivity.touched()
         if not self._offers.known(exhibit):
             return False
         self._offers.look_at(exhibit)
@@ -186,7 +184,7 @@ class Visit:
 
     def address(self, agent: str) -> bool:
         """Turn to another agent; False when there is no such agent. What is being said stops."""
-        self._touched()
+        self._inactivity.touched()
         if agent == self._conversation.agent:
             return True
         if not self._conversation.knows(agent):
@@ -196,18 +194,18 @@ class Visit:
 
     def stop(self) -> None:
         """Stop everything, always."""
-        self._touched()
+        self._inactivity.touched()
         self.feed(StopPressed(self._parts.clock.now()))
 
     def listen(self, mode: Mode) -> None:
         """Choose between the button and automatic turns."""
-        self._touched()
+        self._inactivity.touched()
         self.feed(ModeChosen(self._parts.clock.now(), mode == "automatic"))
         self._settings()
 
     def set_language(self, language: str) -> None:
         """Switch; the conversation keeps its place. What is being said in the old language stops."""
-        self._touched()
+        self._inactivity.touched()
         if language not in self._parts.pack.languages or language == self.language:
             return
         self.language = language
@@ -219,7 +217,7 @@ class Visit:
 
     def set_silent(self, *, silent: bool) -> None:
         """Replies are read, not spoken (or spoken again)."""
-        self._touched()
+        self._inactivity.touched()
         if silent:
             self.feed(StopPressed(self._parts.clock.now()))
         self._speaker.silent = silent
@@ -227,7 +225,7 @@ class Visit:
 
     def set_volume(self, db: float) -> None:
         """This visit's volume; the next visit starts at the site's."""
-        self._touched()
+        self._inactivity.touched()
         self.volume = db
         self._parts.link.set_gain(None, db)
         self._settings()
@@ -238,7 +236,7 @@ class Visit:
 
     def activity(self) -> None:
         """A touch anywhere, or "still here"."""
-        self._touched()
+        self._inactivity.touched()
 
     def snapshot(self) -> Snapshot:
         """Everything the page shows, for a page that comes (back)."""
@@ -252,7 +250,7 @@ class Visit:
             self._offers.views(),
             self._transcript.lines(),
             self._status,
-            self._countdown,
+            self._inactivity.countdown_s,
             self._offers.agents(),
             self._conversation.agent,
         )
@@ -371,7 +369,7 @@ class Visit:
         key = f"s{command.segment}" if command.segment is not None else f"t{command.turn}"
         times = self._times.pop(command.segment or 0, None) or TurnTimes(command.kind)
         times.committed = now
-        self._idle = self._idle.touched(now)
+        self._inactivity.touched()
         self._visitor_text(key, command.text, final=True)
         data: dict[str, Json] = {"exhibit": self.exhibit, "turn": command.turn}
         rest, self._going_on = (self._offers.rest, False) if self._going_on else (None, False)
@@ -440,14 +438,13 @@ class Visit:
         self._offers.begin(self.language, self._conversation.agent)
 
     def _state(self) -> VisitState:
-        idle_left = self._idle.idle_s + self._idle.countdown_s - self._idle.spent
-        now_ms = self._parts.clock.boottime_ms()
+        ends_ms = self._parts.clock.boottime_ms() + self._inactivity.left_s * 1000
         return VisitState(
             id=self.id,
             token=self.token,
             language=self.language,
             started_ms=self._started_ms,
-            ends_ms=now_ms + int(idle_left * 1000),
+            ends_ms=int(ends_ms // 1000) * 1000,  # whole seconds: not a write for every look at the clock
             turn=self._turns.last_turn,
             exhibit=self.exhibit,
             agent=self._conversation.agent,
@@ -478,27 +475,14 @@ class Visit:
 
     # --- inactivity -------------------------------------------------------------------------------------------------
 
-    def _touched(self) -> None:
-        self._idle = self._idle.touched(self._parts.clock.now())
-        self._tell_countdown()
-
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            now = self._parts.clock.now()
-            playing = self._turns.playing is not None
-            self._idle = self._idle.tick(now, playing=playing, segment_open=self._turns.segment is not None)
-            self._tell_countdown()
-            if self._idle.phase is IdlePhase.OVER:
+            playing, hearing = self._turns.playing is not None, self._turns.segment is not None
+            if self._inactivity.over(playing=playing, segment_open=hearing):
                 self._over("inactive")
                 return
             if self._parts.clock.boottime_ms() - self._started_ms >= MAX_VISIT_S * 1000:
                 self._over("limit")
                 return
             await self.keep()
-
-    def _tell_countdown(self) -> None:
-        left = self._idle.ends_in_s
-        if (left is None) != (self._countdown is None):
-            self._show(Countdown(left))
-        self._countdown = left

@@ -65,7 +65,7 @@ async def _interrupted_by_death(after_s: float = 3.0, state: dict[str, Json] | N
     stores = LeftStores()
     async with scene(stores=stores) as s:
         s.visit.say("Who made it?")
-        await s.until(lambda: s.sounding())
+        await s.until(s.sounding)
         await asyncio.sleep(after_s)
         await s.visit.keep()
         return await _copy(stores.opened[0], state), s.visit.token, s.link.clock.now()
@@ -165,7 +165,7 @@ async def test_an_answer_that_the_visitor_cut_off_is_not_offered_again() -> None
     stores = LeftStores()
     async with scene(stores=stores) as s:
         s.visit.say("Who made it?")
-        await s.until(lambda: s.sounding())
+        await s.until(s.sounding)
         await asyncio.sleep(1)
         s.visit.stop()
         await s.until(lambda: s.answered)

@@ -194,6 +194,8 @@ def test_a_source_that_did_not_receive_the_parent_is_refused() -> None:
     parent = asks(GUIDE, POTTER)
 
     assert code_of(derive, parent, "e-1", HINTS, to(ANA), delivered=[GUIDE, HINTS]) == "room.source_spoofed"
+    stranger = Endpoint("agent", "stranger")
+    assert code_of(derive, parent, "e-1", stranger, to(ANA), delivered=[stranger]) == "room.source_spoofed"
     assert code_of(derive, parent, "e-1", ANA, to(GUIDE), delivered=[GUIDE]) == "room.source_spoofed"
     assert code_of(derive, parent, "e-1", POTTER, to(ANA), delivered=[GUIDE]) == "room.source_spoofed"
 

@@ -383,27 +383,32 @@ async def test_unregistering_discards_what_a_stream_still_brings() -> None:
     assert await code_of(registry.respond("guide", turn())) == "room.unknown_agent"
 
 
-async def test_a_stream_that_stops_quietly_when_aborted_is_discarded_too() -> None:
-    """R11. Ending early is not completing."""
-
-    class Obedient:
-        async def run(self, context: TurnContext) -> AsyncIterator[object]:
-            yield Progress("digging")
-            await context.abort.wait()
-
-    registry = room((GUIDE, Obedient()))
+@pytest.mark.parametrize("late", [(), (Progress("late"),)])
+async def test_a_stream_that_stops_or_goes_on_after_its_abort_is_discarded(late: tuple[object, ...]) -> None:
+    """R11. Ending early is not completing, and a late event is not an event."""
+    more, driver = asyncio.Event(), Streams()
+    driver.events = (more, *late)
+    registry = room((GUIDE, driver))
+    heard: list[object] = []
 
     async def listen() -> None:
-        async for _event in registry.run("guide", turn()):
-            registry.register(GUIDE, Answers(None), replace_existing=True)
+        heard.append(await anext(registry.run("guide", turn())))
 
-    assert await code_of(listen()) == "room.agent_replaced"
+    async with asyncio.TaskGroup() as group:
+        listening = group.create_task(code_of(listen()))
+        while not driver.asked:
+            await asyncio.sleep(0)
+        registry.register(GUIDE, Answers(None), replace_existing=True)
+        more.set()
+
+    assert ("room.agent_replaced", []) == (listening.result(), heard)
 
 
-async def test_replacing_one_agent_leaves_another_ones_turn_alone() -> None:
-    """R11. Only the replaced agent's turns are aborted."""
-    potter = Holds(says("Clay."))
+async def test_replacing_an_agent_aborts_only_its_own_turns_that_still_run() -> None:
+    """R11. Neither another agent's turn nor one that is over."""
+    potter, over = Holds(says("Clay.")), turn()
     registry = room((GUIDE, Answers(None)), (POTTER, potter))
+    await registry.respond("guide", over)
 
     async with asyncio.TaskGroup() as group:
         asked = group.create_task(registry.respond("potter", turn()))
@@ -413,7 +418,7 @@ async def test_replacing_one_agent_leaves_another_ones_turn_alone() -> None:
         potter.let_go.set()
 
     assert asked.result() == says("Clay.")
-    assert not potter.signals[0].aborted
+    assert [False, False] == [potter.signals[0].aborted, over.abort.aborted]
 
 
 async def test_an_error_of_a_driver_is_raised_as_it_is() -> None:

@@ -143,7 +143,13 @@ async def test_a_handmade_derivation_is_refused() -> None:
         assert await refused(router.dispatch(replace(parent, id="e-y", root_id="e-y", room="other"))) == (
             "room.unknown_target"
         )
-        assert router.derive(parent, GUIDE, to(ANA)).hop == 1
+        child = router.derive(parent, GUIDE, to(ANA))
+        assert child.hop == 1
+        assert await refused(router.dispatch(replace(child, hop=0))) == "room.envelope_mismatch"
+        for targets in ((), (GUIDE, GUIDE)):
+            assert await refused(router.dispatch(replace(parent, id="e-z", root_id="e-z", targets=targets))) == (
+                "room.no_target"
+            )
 
 
 async def test_drafts_are_derived_and_delivered_after_their_parent() -> None:
@@ -465,7 +471,8 @@ async def test_a_lane_is_bounded() -> None:
 
 
 async def test_closing_the_room_leaves_nobody_waiting() -> None:
-    """I6. What was waiting is cancelled with the room."""
+    """I6. What was waiting is cancelled with the room, wherever its caller lives."""
+    rooms: list[RoomInteractionRouter] = []
 
     async def never(_envelope: RoomInteractionEnvelope) -> tuple[InteractionDraft, ...]:
         await asyncio.Event().wait()
@@ -474,12 +481,16 @@ async def test_closing_the_room_leaves_nobody_waiting() -> None:
     async def live() -> None:
         async with routing() as router:
             router.connect(GUIDE, never)
-            await asyncio.gather(*(router.dispatch(router.create("public", ANA, to(GUIDE))) for _ in range(2)))
+            rooms.append(router)
+            await asyncio.Event().wait()
 
     visit = asyncio.ensure_future(live())
     await asyncio.sleep(0)
+    sent = [rooms[0].create("public", ANA, to(GUIDE)) for _ in range(2)]
+    waiting = [asyncio.ensure_future(rooms[0].dispatch(envelope)) for envelope in sent]
+    await asyncio.sleep(0)
     await asyncio.sleep(0)
     visit.cancel()
+    ended = await asyncio.gather(visit, *waiting, return_exceptions=True)
 
-    with pytest.raises(asyncio.CancelledError):
-        await visit
+    assert [asyncio.CancelledError] * 3 == [type(end) for end in ended]

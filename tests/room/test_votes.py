@@ -90,6 +90,15 @@ def test_a_tie_order_names_each_option_exactly_once(tie_order: tuple[str, ...]) 
     assert refusal.value.code == "room.vote_tie_order"
 
 
+def test_an_option_is_up_once() -> None:
+    """V3. Options that can not be told apart are no options, and neither are none."""
+    for options in (("kylix", "kylix"), ()):
+        with pytest.raises(WaysideError) as refusal:
+            resolve_room_vote(options, VOTERS, [], options)
+
+        assert refusal.value.code == "room.vote_tie_order"
+
+
 def test_a_result_is_plain_data_for_an_event() -> None:
     """V1. What an agent may narrate."""
     result = resolve_room_vote(OPTIONS, VOTERS, [Ballot("ana", "kylix")], OPTIONS)

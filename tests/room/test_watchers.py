@@ -198,6 +198,23 @@ async def test_a_failure_is_shared_too_and_then_over() -> None:
     assert len(rim.seen) == 2
 
 
+async def test_revisions_go_out_in_the_order_in_which_they_were_raised() -> None:
+    """W1. A slow batch holds up the next one, and is not overtaken."""
+    gate = asyncio.Event()
+    log, rim = Log(), Watches(found(), gate=gate)
+    async with watching(log, rim=rim) as watchers, asyncio.TaskGroup() as group:
+        group.create_task(watchers.raise_committed(3, None))
+        while not rim.seen:
+            await asyncio.sleep(0)
+        rim.gate = None
+        group.create_task(watchers.raise_committed(4, None))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        gate.set()
+
+    assert [3, 4] == [line[0] for line in log.lines if line[0] != RIM]
+
+
 async def test_a_draft_that_can_not_be_routed_stops_no_other() -> None:
     """W1. The revision is consumed: what went out must not go out again."""
     log = Log(route_fails=1)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wayside_watchdog import beats, children, ladder
+from wayside_watchdog import beats, children, ladder, visits
 from wayside_watchdog.children import Child
 from wayside_watchdog.ladder import Ladder, Phase
 from wayside_watchdog.notify import Notifier
@@ -63,6 +63,7 @@ class Supervisor:
         self._unreaped: set[int] = set()
         self._beats = beats.PageBeats()
         self._readiness: Readiness | None = None
+        self._forget_visit = False
         self._leaving = asyncio.Event()
         self._all_off = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
@@ -96,9 +97,13 @@ class Supervisor:
         self._leaving.set()
 
     def restart(self, name: str, *, hung: bool = False) -> bool:
-        """Start a child anew because somebody asked. False where this watchdog has no such child."""
+        """Start a child anew because somebody asked. False where this watchdog has no such child.
+
+        A sidecar that hangs could not end its visit: what it kept of it is deleted when it is dead.
+        """
         if name not in self._plans:
             return False
+        self._forget_visit = self._forget_visit or (hung and name == SIDECAR)
         grace_s = ladder.HUNG_GRACE_S if hung else ladder.GRACE_S
         self._apply(name, ladder.RestartAsked(at=time.monotonic(), grace_s=grace_s))
         return True
@@ -168,6 +173,8 @@ class Supervisor:
         code: int | None = None
         if plan.name == SHELL:
             self._beats = beats.PageBeats()
+        elif self._forget_visit:
+            self._forget()
         try:
             child = await children.start(plan.name, plan.command, plan.env, echo=self._echo)
         except OSError:
@@ -187,6 +194,9 @@ class Supervisor:
             self.leave()
         self._apply(plan.name, ladder.Ended(at=time.monotonic(), jitter=self._jitter.random()))
 
+    def _forget(self) -> None:
+        self._forget_visit = not visits.forget(self._runtime_dir / "sidecar.json")
+
     def _remember(self) -> None:
         children.remember(self._runtime_dir / "children", tuple(self._children.values()))
 
@@ -203,6 +213,9 @@ class Supervisor:
             for name in self._plans:
                 self._apply(name, ladder.Tick(at=now))
             self._judge_page(now)
+            if self._ladders[SIDECAR].phase is Phase.SAFE_MODE and SIDECAR not in self._children:
+                # Nobody will take the visit up any more.
+                self._forget()
             # Killed grandchildren end in their own time; those still there are collected at a later tick.
             self._reap()
             if now - notified >= NOTIFY_EVERY_S:

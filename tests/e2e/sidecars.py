@@ -63,7 +63,7 @@ class Sidecar:
         return f"http://127.0.0.1:{self.port}"
 
     @asynccontextmanager
-    async def page(self):
+    async def page(self, **hello):
         async with (
             aiohttp.ClientSession() as session,
             session.ws_connect(f"ws://127.0.0.1:{self.port}/v1/visit") as socket_,
@@ -71,10 +71,15 @@ class Sidecar:
         ):
             page = Page(socket_)
             reading = group.create_task(page.read())
-            await page.send("hello", token=TOKEN, languages=["en"])
+            await page.send("hello", token=TOKEN, languages=["en"], **hello)
             await page.until(lambda: page.of("snapshot"))
             yield page
             reading.cancel()
+
+    async def kill(self) -> None:
+        """The process is gone at once, with everything it had not written down."""
+        self.process.kill()
+        await self.process.wait()
 
     async def get(self, path: str, **headers) -> tuple[int, dict]:
         async with aiohttp.ClientSession(headers=headers) as session, session.get(self.url + path) as answer:
@@ -82,9 +87,9 @@ class Sidecar:
 
 
 @asynccontextmanager
-async def sidecar(folder: Path, pack: Path, *, environment: dict[str, str] | None = None):
-    """Start one, wait until it is ready, end it with SIGTERM."""
-    port = free_port()
+async def sidecar(folder: Path, pack: Path, *, environment: dict[str, str] | None = None, port: int | None = None):
+    """Start one, wait until it is ready, end it with SIGTERM. One that died may be started again on its `port`."""
+    port = port or free_port()
     folder.mkdir(parents=True, exist_ok=True)
     # Models are joined once a machine, not once a test.
     (folder / "state").mkdir(exist_ok=True)
@@ -92,7 +97,7 @@ async def sidecar(folder: Path, pack: Path, *, environment: dict[str, str] | Non
     shared.mkdir(parents=True, exist_ok=True)
     if not (folder / "state" / "models").exists():
         (folder / "state" / "models").symlink_to(shared)
-    out = (folder / "output.log").open("wb")
+    out = (folder / "output.log").open("ab")
     process = await asyncio.create_subprocess_exec(
         *[sys.executable, "-m", "wayside.cli", "run", "--port", str(port), "--pack", str(pack)],
         *["--state-dir", str(folder / "state"), "--verbose"],

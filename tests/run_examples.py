@@ -1,6 +1,8 @@
 """Runs to test with: inputs, records, journals, and every kind of event."""
 
+import contextlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -150,3 +152,12 @@ inputs = st.builds(
 def disclosed(to: str) -> Disclosure:
     """`room`, or the letters of `to` as participants."""
     return ROOM if to == "room" else among(to)
+
+
+def open_files(path: Path) -> list[str]:
+    """What this process holds open of a database: the file, its log, its index, deleted ones too."""
+    found = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the one that listed them
+            found.append(str(descriptor.readlink()))
+    return [name for name in found if name.startswith(str(path))]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from wayside.core.plain_json import Json, plain
 from wayside.core.room.refusals import refuse
-from wayside.core.runs.events import JournalEntry
+from wayside.core.runs.events import Checkpoint, JournalEntry
 from wayside.core.runs.record import RunRecord, RunStatus
 from wayside.ports.run_store import Admission, DeliveryRow, InputIndex, RunStore, TranscriptRow
 
@@ -53,7 +53,7 @@ class MemoryRunStore:
                 raise refuse("run.stale_transition")
         else:
             self._check_place(record)
-        self._runs[record.id] = record
+        self._runs[record.id] = _kept(record)
         self._journals.setdefault(record.id, [])
         self._inputs[place] = (mark, by_agent | {record.agent: record.id})
         self._keep_row(row)
@@ -62,23 +62,23 @@ class MemoryRunStore:
 
     async def create(self, record: RunRecord, entries: tuple[JournalEntry, ...] = ()) -> None:
         self._check_open()
-        if record.open:
-            self._check_place(record)
-        self._runs[record.id] = record
-        self._journals[record.id] = list(entries)
+        self._check_place(record)
+        self._runs[record.id] = _kept(record)
+        self._journals[record.id] = [_kept_entry(entry) for entry in entries]
 
     async def save(self, record: RunRecord) -> bool:
         self._check_open()
         stored = self._runs.get(record.id)
         if (
             stored is None
+            or record.status is not RunStatus.ACTIVE
             or stored.status is not RunStatus.ACTIVE
             or stored.sequence != record.sequence
             or stored.input.id != record.input.id
             or stored.attempt >= record.attempt
         ):
             return False
-        self._runs[record.id] = record
+        self._runs[record.id] = _kept(record)
         return True
 
     async def load(self, run_id: str) -> RunRecord | None:
@@ -119,8 +119,8 @@ class MemoryRunStore:
             raise refuse("run.event_mismatch")
         if not stored.open or entry.sequence != stored.sequence + 1 or entry.attempt != stored.attempt:
             raise refuse("run.stale_transition")
-        journal.append(entry)
-        self._runs[entry.run_id] = record
+        journal.append(_kept_entry(entry))
+        self._runs[entry.run_id] = _kept(record)
         return True
 
     async def load_events(self, run_id: str, after: int = 0) -> tuple[JournalEntry, ...]:
@@ -136,7 +136,7 @@ class MemoryRunStore:
     ) -> tuple[TranscriptRow, ...]:
         self._check_open()
         found = [row for row in self._rows.values() if row.room == room and channel in {None, row.channel}]
-        return tuple(found[-limit:])
+        return tuple(found[max(0, len(found) - limit) :])
 
     async def save_delivery(self, row: DeliveryRow) -> None:
         self._check_open()
@@ -174,7 +174,7 @@ class MemoryRunStore:
     def _check_place(self, record: RunRecord) -> None:
         for other in self._runs.values():
             same = (other.room, other.channel, other.agent) == (record.room, record.channel, record.agent)
-            if same and other.open and other.id != record.id:
+            if other.id == record.id or (same and other.open and record.open):
                 raise refuse("run.open_exists")
 
     def _keep_row(self, row: TranscriptRow) -> bool:
@@ -194,9 +194,23 @@ class MemoryRunStore:
         for run_id in dropped:
             del self._runs[run_id]
             del self._journals[run_id]
-        for place, (_, by_agent) in tuple(self._inputs.items()):
-            if dropped.issuperset(by_agent.values()):
+        for place, (mark, by_agent) in tuple(self._inputs.items()):
+            left = {agent: run_id for agent, run_id in by_agent.items() if run_id not in dropped}
+            if left:
+                self._inputs[place] = (mark, left)
+            else:
                 del self._inputs[place]
+
+
+def _kept(record: RunRecord) -> RunRecord:
+    """What changes with nobody's object, as if it had been written down."""
+    return replace(record, checkpoint=plain(record.checkpoint))
+
+
+def _kept_entry(entry: JournalEntry) -> JournalEntry:
+    if isinstance(entry.event, Checkpoint):
+        return replace(entry, event=Checkpoint(plain(entry.event.state)))
+    return entry
 
 
 class MemoryRunStores:

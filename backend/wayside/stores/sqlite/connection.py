@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,8 +50,21 @@ class SqliteDatabase:
         self._closed = False
 
     async def open(self) -> None:
-        """Open and migrate; raises `store.*`, `store.newer` when a newer version wrote it."""
-        await self._call(self._writer, self._open_both)
+        """Open and migrate; raises `store.*`, `store.newer` when a newer version wrote it, and is closed then."""
+        try:
+            await self._call(self._writer, self._open_both)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def check(self) -> None:
+        """Look at every page; raises `store.corrupt` when one is damaged."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            if connection.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+                raise refuse("store.corrupt")
+
+        await self.read(work)
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` as one immediate transaction on the writer's thread; it is rolled back when it raises."""
@@ -79,20 +92,37 @@ class SqliteDatabase:
         if self._closed:
             return
         self._closed = True
-        futures: list[Future[None]] = []
-        for executor, connection in ((self._reader, self._read), (self._writer, self._write)):
-            if connection is not None:
-                futures.append(executor.submit(connection.close))
-            executor.shutdown(wait=False)
-        if futures:
-            await asyncio.wait([asyncio.wrap_future(future) for future in futures], timeout=CLOSE_S)
+        futures = [self._reader.submit(self._close_read), self._writer.submit(self._close_write)]
+        self._reader.shutdown(wait=False)
+        self._writer.shutdown(wait=False)
+        await asyncio.wait([asyncio.wrap_future(future) for future in futures], timeout=CLOSE_S)
 
     async def delete(self) -> None:
-        """Close, and remove the file with its log and index."""
-        await self.close()
-        unlink(self.path)
+        """Close, and remove the file with its log and index, even for a caller who is cancelled."""
+        try:
+            await self.close()
+        finally:
+            unlink(self.path)
+
+    def _close_read(self) -> None:
+        if self._read is not None:
+            self._read.close()
+
+    def _close_write(self) -> None:
+        if self._write is not None:
+            self._write.close()
 
     def _open_both(self) -> None:
+        self._migrate()
+        read = self._connect()
+        read.execute("PRAGMA query_only = ON")
+        if self._closed:
+            # Whoever closed it while it was being opened came too early for the reader's connection.
+            read.close()
+            raise refuse("store.closed")
+        self._read = read
+
+    def _migrate(self) -> None:
         self._write = connection = self._connect()
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version > len(self._migrations):
@@ -101,18 +131,20 @@ class SqliteDatabase:
             connection.executescript(
                 f"BEGIN IMMEDIATE;{self._migrations[number]};PRAGMA user_version = {number + 1};COMMIT;"
             )
-        self._read = self._connect()
-        self._read.execute("PRAGMA query_only = ON")
 
     def _connect(self) -> sqlite3.Connection:
         # The two connections live on threads of their own, which only their executor's work touches.
         connection = sqlite3.connect(
             self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=64
         )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA temp_store = MEMORY")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+        except sqlite3.Error:
+            connection.close()
+            raise
         if self._trace is not None:
             connection.set_trace_callback(self._trace)
         return connection
@@ -129,19 +161,33 @@ class SqliteDatabase:
         try:
             await asyncio.wait({future}, timeout=DEADLINE_S)
         except asyncio.CancelledError:
-            await asyncio.wait({future}, timeout=DEADLINE_S)
-            if future.done() and not future.cancelled():
-                future.exception()  # seen, not told: the caller is gone
+            await _settled(future)
             raise
         if not future.done():
+            future.cancel()  # what has not begun never begins; of what has, nobody asks any more
             raise refuse("store.locked", retryable=True)
         try:
             return future.result()
+        except UnicodeEncodeError:
+            raise refuse("store.not_text") from None
         except sqlite3.Error as error:
             raise mapped(error) from None
         except ValueError:
             # What was read is not what we write. Its text is not told: it may be a visitor's.
             raise refuse("store.corrupt") from None
+
+
+async def _settled(future: "asyncio.Future[T]") -> None:
+    """Wait for the outcome however often the caller is cancelled, within the deadline."""
+    loop = asyncio.get_running_loop()
+    latest = loop.time() + DEADLINE_S
+    while not future.done() and loop.time() < latest:
+        with contextlib.suppress(asyncio.CancelledError):  # the caller raises the first one
+            await asyncio.wait({future}, timeout=latest - loop.time())
+    if not future.done():
+        future.cancel()
+    elif not future.cancelled():
+        future.exception()  # seen, not told: the caller is gone
 
 
 def mapped(error: sqlite3.Error) -> WaysideError:

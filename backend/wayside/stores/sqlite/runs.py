@@ -7,12 +7,13 @@ An update that must change exactly one row is checked.
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from wayside.core.plain_json import Json, canonical
 from wayside.core.room.refusals import refuse
 from wayside.core.runs.events import JournalEntry
-from wayside.core.runs.record import RunRecord
+from wayside.core.runs.record import RunRecord, RunStatus
 from wayside.ports.run_store import Admission, DeliveryRow, InputIndex, TranscriptRow
 from wayside.stores.sqlite.connection import SqliteDatabase
 from wayside.wire.room import (
@@ -106,6 +107,7 @@ class SqliteRunStore:
             if value is not None:
                 query += f" AND {column} = ?"
                 values.append(value)
+        query += " ORDER BY rowid"
 
         def work(connection: sqlite3.Connection) -> tuple[RunRecord, ...]:
             return tuple(record_from_json(text) for (text,) in connection.execute(query, values))
@@ -158,15 +160,11 @@ class SqliteRunStore:
 
     async def load_deliveries(self, run_ids: tuple[str, ...]) -> tuple[DeliveryRow, ...]:
         def work(connection: sqlite3.Connection) -> tuple[DeliveryRow, ...]:
-            rows: list[DeliveryRow] = []
-            for run_id in run_ids:
-                found = connection.execute(
-                    "SELECT delivered, row FROM deliveries WHERE run_id = ? ORDER BY rowid", (run_id,)
-                )
-                for delivered, text in found:
-                    fields = json.loads(text) | {"delivered_chars": delivered}
-                    rows.append(delivery_from_json(json.dumps(fields)))
-            return tuple(rows)
+            found = connection.execute(
+                "SELECT delivered, row FROM deliveries WHERE run_id IN (SELECT value FROM json_each(?)) ORDER BY rowid",
+                (json.dumps(run_ids),),
+            )
+            return tuple(replace(delivery_from_json(text), delivered_chars=delivered) for delivered, text in found)
 
         return await self._database.read(work)
 
@@ -181,6 +179,10 @@ class SqliteRunStore:
             return value
 
         return await self._database.read(work)
+
+    async def check(self) -> None:
+        """Look at every page; raises `store.corrupt` when one is damaged."""
+        await self._database.check()
 
     async def close(self) -> None:
         await self._database.close()
@@ -225,6 +227,8 @@ def _admit(connection: sqlite3.Connection, admission: Admission) -> RunRecord:
 
 
 def _save(connection: sqlite3.Connection, record: RunRecord) -> bool:
+    if record.status is not RunStatus.ACTIVE:
+        return False
     changed = connection.execute(
         "UPDATE runs SET attempt = ?, record = ?"
         " WHERE id = ? AND status = 'active' AND sequence = ? AND input_id = ? AND attempt < ?",

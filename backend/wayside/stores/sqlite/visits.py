@@ -5,13 +5,17 @@ another name and deleted with the rest at the next reset; where no RAM-backed fo
 memory and operators are told that recovery is off.
 """
 
+import contextlib
+import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 from wayside.core.errors import WaysideError
+from wayside.core.room.refusals import refuse
 from wayside.ports.run_store import RunStore
 from wayside.ports.run_store_memory import MemoryRunStore
 from wayside.stores.sqlite.connection import unlink
@@ -21,6 +25,8 @@ RAM = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 MOUNTS = Path("/proc/mounts")
 SUFFIX = ".visit"
 ASIDE = ".unreadable"
+NOT_RECOVERABLE = frozenset({"store.not_recoverable"})
+_ESCAPED = re.compile(r"\\([0-7]{3})")  # proc_pid_mounts(5): space, tab, newline, backslash
 
 
 class VisitFolder:
@@ -29,11 +35,12 @@ class VisitFolder:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.current: Path | None = None
-        self._notices: set[str] = set() if folder else {"store.not_recoverable"}
+        self._opening: frozenset[str] = frozenset() if folder else NOT_RECOVERABLE
+        self._aside: frozenset[str] = frozenset()
 
     @property
     def notices(self) -> frozenset[str]:
-        return frozenset(self._notices)
+        return self._opening | self._aside
 
     async def open(self) -> RunStore:
         if self.folder is None:
@@ -44,11 +51,13 @@ class VisitFolder:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             store = await SqliteRunStore(path).open()
         except (OSError, WaysideError) as error:
-            self._notices.add(error.code if isinstance(error, WaysideError) else "store.read_only")
-            self._notices.add("store.not_recoverable")
+            code = error.code if isinstance(error, WaysideError) else _code(error)
+            self._opening = NOT_RECOVERABLE | {code}
             self.current = None
+            with contextlib.suppress(OSError):  # told already
+                unlink(path)
             return MemoryRunStore()
-        self._notices.discard("store.not_recoverable")
+        self._opening = frozenset()
         self.current = path
         return store
 
@@ -58,10 +67,11 @@ class VisitFolder:
             store = SqliteRunStore(path)
             try:
                 await store.open()
-                await store.load_runs(1)
+                await store.check()
+                await store.load_runs()
             except WaysideError as error:
                 await store.close()
-                self._notices.add(error.code)
+                self._aside |= {error.code}
                 self._set_aside(path)
                 continue
             self.current = path
@@ -69,13 +79,16 @@ class VisitFolder:
         return None
 
     async def forget(self) -> None:
+        """Delete what can be deleted; raises `store.read_only` when something of a visit stays."""
         self.current = None
-        if self.folder is None or not self.folder.is_dir():
-            return
-        for path in self.folder.iterdir():
-            if SUFFIX in path.name:
-                path.unlink(missing_ok=True)
-        self._notices -= {"store.corrupt", "store.newer"}
+        stays = False
+        if self.folder is not None and self.folder.is_dir():
+            for path in self.folder.iterdir():
+                if SUFFIX in path.name:
+                    stays = not _gone(path) or stays
+        self._aside = frozenset({"store.read_only"}) if stays else frozenset()
+        if stays:
+            raise refuse("store.read_only")
 
     def _files(self) -> list[Path]:
         if self.folder is None or not self.folder.is_dir():
@@ -85,9 +98,9 @@ class VisitFolder:
     def _set_aside(self, path: Path) -> None:
         try:
             path.replace(path.with_name(path.name + ASIDE))
+            unlink(path)
         except OSError:
-            self._notices.add("store.read_only")
-        unlink(path)
+            self._aside |= {"store.read_only"}
 
 
 def ram_folder(candidates: Iterable[Path]) -> Path | None:
@@ -109,16 +122,28 @@ def in_ram(path: Path, mounts: Path = MOUNTS) -> bool:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return False
-    place = path.absolute()
+    place = path.resolve()  # a link in RAM may lead to a disk
     best, kind = -1, ""
     for line in lines:
         fields = line.split()
         if len(fields) < 3:
             continue
-        mount = Path(fields[1].replace("\\040", " "))
+        mount = Path(_ESCAPED.sub(lambda found: chr(int(found[1], 8)), fields[1]))
         if place.is_relative_to(mount) and len(mount.parts) >= best:
             best, kind = len(mount.parts), fields[2]
     return kind in RAM
+
+
+def _code(error: OSError) -> str:
+    return "store.full" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "store.read_only"
+
+
+def _gone(path: Path) -> bool:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _private(folder: Path) -> None:

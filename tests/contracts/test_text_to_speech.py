@@ -13,7 +13,7 @@ from wayside.adapters.tts.by_language import VoiceByLanguage
 from wayside.adapters.tts.espeak import EspeakTextToSpeech
 from wayside.adapters.tts.piper import PiperTextToSpeech
 from wayside.core.errors import WaysideError
-from wayside.ports.text_to_speech import SpeechChunk, TextToSpeech, ToneTextToSpeech
+from wayside.ports.text_to_speech import NEUTRAL, SpeechChunk, TextToSpeech, ToneTextToSpeech, VoiceStyle
 
 TEXT = "This bowl was made in Athens. It shows two horses, and a man who holds them by the bridle."
 
@@ -44,8 +44,39 @@ async def voice(request: pytest.FixtureRequest, tmp_path) -> AsyncIterator[TextT
     await made.close()
 
 
-async def spoken(voice: TextToSpeech, text: str = TEXT, language: str = "en", generation: int = 1) -> list[SpeechChunk]:
-    return [chunk async for chunk in voice.speak(text, language, generation, 1)]
+async def spoken(
+    voice: TextToSpeech, text: str = TEXT, language: str = "en", generation: int = 1, style: VoiceStyle = NEUTRAL
+) -> list[SpeechChunk]:
+    return [chunk async for chunk in voice.speak(text, language, generation, 1, style)]
+
+
+def fundamental(chunks: list[SpeechChunk]) -> float:
+    """The median pitch of the voiced parts in hertz, by autocorrelation between 55 and 400 Hz."""
+    rate = chunks[0].rate
+    samples = np.frombuffer(joined(chunks), dtype="<i2").astype(np.float64)
+    size, shortest, longest = rate // 25, rate // 400, rate // 55
+    loud = 0.3 * np.sqrt(np.square(samples).mean())
+    found = []
+    for start in range(0, samples.size - size - longest, size):
+        block = samples[start : start + size] - samples[start : start + size].mean()
+        if np.sqrt(np.square(block).mean()) < loud:
+            continue
+        later = np.lib.stride_tricks.sliding_window_view(samples[start + shortest : start + size + longest], size)
+        alike = later @ block / (np.linalg.norm(later, axis=1) * np.linalg.norm(block) + 1e-9)
+        best = int(np.argmax(alike > 0.98 * alike.max()))  # the first of equals, not its double
+        if alike[best] > 0.8:
+            found.append(rate / (shortest + best))
+    assert len(found) >= 10
+    return float(np.median(found))
+
+
+async def pitch(voice: TextToSpeech, style: VoiceStyle) -> float:
+    """Of a text said four times: a network never says it twice with the same intonation."""
+    return fundamental([chunk for _ in range(4) for chunk in await spoken(voice, style=style)])
+
+
+def seconds(chunks: list[SpeechChunk]) -> float:
+    return len(joined(chunks)) / 2 / chunks[0].rate
 
 
 async def test_chunks_are_sound_and_their_word_ends_rise_to_the_end(voice):
@@ -58,6 +89,46 @@ async def test_chunks_are_sound_and_their_word_ends_rise_to_the_end(voice):
     assert all(a[0] < b[0] and a[1] < b[1] for a, b in itertools.pairwise(ends))
     assert ends[-1][0] == len(TEXT)
     assert 0.8 * samples < ends[-1][1] <= samples
+
+
+@pytest.mark.parametrize("style", [VoiceStyle(-6, 1.4), VoiceStyle(-3, 0.92), VoiceStyle(6, 0.7)])
+async def test_a_style_keeps_the_rate_and_its_word_ends_inside_the_sound(voice, style):
+    chunks = await spoken(voice, style=style)
+    ends = [end for chunk in chunks for end in chunk.words]
+    samples = len(joined(chunks)) // 2
+
+    assert {chunk.rate for chunk in chunks} == {voice.voices[0].rate}
+    assert all(a[0] < b[0] and a[1] < b[1] for a, b in itertools.pairwise(ends))
+    assert ends[-1][0] == len(TEXT)
+    assert 0.8 * samples < ends[-1][1] <= samples
+
+
+async def test_a_style_changes_the_pitch_by_its_semitones(voice):
+    low, neutral, high = [await pitch(voice, VoiceStyle(semitones)) for semitones in (-5.0, 0.0, 5.0)]
+
+    assert low < neutral < high
+    assert 12 * np.log2(high / low) == pytest.approx(10, abs=2.5)
+
+
+@pytest.mark.parametrize("style", [VoiceStyle(-5.0), VoiceStyle(5.0)])
+async def test_pitch_alone_leaves_the_duration(voice, style):
+    assert seconds(await spoken(voice, style=style)) == pytest.approx(seconds(await spoken(voice)), rel=0.08)
+
+
+@pytest.mark.parametrize("pace", [0.75, 1.3])
+async def test_pace_changes_the_duration_and_not_the_pitch(voice, pace):
+    neutral, styled = await spoken(voice), await spoken(voice, style=VoiceStyle(pace=pace))
+
+    assert seconds(neutral) / seconds(styled) == pytest.approx(pace, rel=0.1)
+    assert 12 * np.log2(await pitch(voice, VoiceStyle(pace=pace)) / await pitch(voice, NEUTRAL)) == (
+        pytest.approx(0, abs=2.5)
+    )
+
+
+@pytest.mark.parametrize("style", [{"pitch_semitones": 6.5}, {"pitch_semitones": -7.0}, {"pace": 0.6}, {"pace": 1.5}])
+def test_a_style_out_of_range_can_not_be_made(style):
+    with pytest.raises(ValueError, match="out of its range"):
+        VoiceStyle(**style)
 
 
 async def test_a_word_ends_within_the_chunk_that_says_so(voice):
@@ -186,6 +257,14 @@ async def test_what_piper_says_whisper_hears(tmp_path):
 
 
 @pytest.mark.models
+async def test_what_piper_says_lower_and_slower_whisper_still_hears(tmp_path):
+    voice = piper(tmp_path)
+    heard = await _round_trip(voice, TEXT, "en", tmp_path, VoiceStyle(-3.0, 0.92))
+
+    assert len(set(words(TEXT)) - set(heard)) <= 2
+
+
+@pytest.mark.models
 @pytest.mark.parametrize("language", ["en", "en-US", "fr", "es"])
 async def test_without_a_better_voice_espeak_speaks_a_language_by_its_short_name(language):
     voice = VoiceByLanguage([EspeakTextToSpeech()])
@@ -200,8 +279,10 @@ async def test_what_espeak_says_in_spanish_whisper_mostly_hears(tmp_path):
     assert {"gracias", "porcelana"} & set(heard)
 
 
-async def _round_trip(voice: TextToSpeech, text: str, language: str, tmp_path) -> list[str]:
-    chunks = await spoken(voice, text, language)
+async def _round_trip(
+    voice: TextToSpeech, text: str, language: str, tmp_path, style: VoiceStyle = NEUTRAL
+) -> list[str]:
+    chunks = await spoken(voice, text, language, style=style)
     await voice.close()
     pcm = resampled(joined(chunks), chunks[0].rate)
     decoder = WhisperDecoder(shelf(tmp_path).whisper(Whisper.BASE).path)

@@ -8,7 +8,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from wayside.core.content import VoiceStyle
 from wayside.core.errors import WaysideError
+
+__all__ = ["NEUTRAL", "SpeechChunk", "TextToSpeech", "ToneTextToSpeech", "Voice", "VoiceStyle"]
+
+NEUTRAL = VoiceStyle()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,15 @@ class TextToSpeech(Protocol):
     """A synthesiser. Breaking off the iteration (aclose) or `cancel(generation)` stops the work; nothing follows.
 
     `speak` yields chunks, the first one early; it raises `WaysideError` (`tts.failed`, `tts.timeout`, `tts.language`).
+    A style changes how the voice sounds, neither its rate nor that the word ends belong to the samples.
     """
 
     @property
     def voices(self) -> tuple[Voice, ...]: ...
 
-    def speak(self, text: str, language: str, generation: int, utterance: int) -> AsyncIterator[SpeechChunk]: ...
+    def speak(
+        self, text: str, language: str, generation: int, utterance: int, style: VoiceStyle = NEUTRAL
+    ) -> AsyncIterator[SpeechChunk]: ...
 
     def cancel(self, generation: int) -> None: ...
 
@@ -79,18 +87,21 @@ class ToneTextToSpeech:
         self._fails_at = fails_at
         self._cancelled = -1
         self._changed = asyncio.Event()
-        period = (round(6000 * math.sin(2 * math.pi * i / _TONE_PERIOD)) for i in range(_TONE_PERIOD))
-        self._period = array("h", period).tobytes()
         self.spoken: list[tuple[str, str, int, int]] = []  # text, language, generation, utterance
+        self.styles: list[VoiceStyle] = []  # of each of them
 
     @property
     def voices(self) -> tuple[Voice, ...]:
         return self._voices
 
-    async def speak(self, text: str, language: str, generation: int, utterance: int) -> AsyncIterator[SpeechChunk]:
+    async def speak(
+        self, text: str, language: str, generation: int, utterance: int, style: VoiceStyle = NEUTRAL
+    ) -> AsyncIterator[SpeechChunk]:
         if language.split("-", 1)[0] not in {known.split("-", 1)[0] for known in self._voices[0].languages}:
             raise WaysideError("tts.language", f"no voice for {language!r}")
         self.spoken.append((text, language, generation, utterance))
+        self.styles.append(style)
+        period = _period(style)
         before = 0
         for number, word in enumerate(re.finditer(r"\s*\S+\s*?(?=\s*\S|\s*$)", text)):
             await self._wait(self._delays_s[min(number, 1)], generation)
@@ -98,8 +109,8 @@ class ToneTextToSpeech:
                 return
             if self._error is not None and number == self._fails_at:
                 raise self._error
-            after = round(word.end() * self._samples_per_char)
-            yield SpeechChunk(self._tone(before, after), _TONE_RATE, ((word.end(), after),))
+            after = round(word.end() * self._samples_per_char / style.pace)
+            yield SpeechChunk(_tone(period, before, after), _TONE_RATE, ((word.end(), after),))
             before = after
 
     def cancel(self, generation: int) -> None:
@@ -119,8 +130,15 @@ class ToneTextToSpeech:
         except TimeoutError:
             return
 
-    def _tone(self, start: int, end: int) -> bytes:
-        """Samples `start` to `end` of the tone, in phase with what came before."""
-        offset = start % _TONE_PERIOD
-        periods = (end - start + offset) // _TONE_PERIOD + 1
-        return (self._period * periods)[2 * offset : 2 * (offset + end - start)]
+
+def _period(style: VoiceStyle) -> bytes:
+    samples = round(_TONE_PERIOD / 2 ** (style.pitch_semitones / 12))
+    return array("h", (round(6000 * math.sin(2 * math.pi * i / samples)) for i in range(samples))).tobytes()
+
+
+def _tone(period: bytes, start: int, end: int) -> bytes:
+    """Samples `start` to `end` of the tone, in phase with what came before."""
+    length = len(period) // 2
+    offset = start % length
+    periods = (end - start + offset) // length + 1
+    return (period * periods)[2 * offset : 2 * (offset + end - start)]

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from wayside.core.errors import WaysideError
-from wayside.ports.text_to_speech import SpeechChunk, TextToSpeech, Voice
+from wayside.ports.text_to_speech import NEUTRAL, SpeechChunk, TextToSpeech, Voice, VoiceStyle
 
 
 class VoiceByLanguage:
@@ -21,11 +21,13 @@ class VoiceByLanguage:
         found = self._find(language)
         return found[1] if found is not None else None
 
-    def speak(self, text: str, language: str, generation: int, utterance: int) -> AsyncIterator[SpeechChunk]:
+    def speak(
+        self, text: str, language: str, generation: int, utterance: int, style: VoiceStyle = NEUTRAL
+    ) -> AsyncIterator[SpeechChunk]:
         found = self._find(language)
         if found is None:
             raise WaysideError("tts.language", f"no voice for {language!r}", remedy="Install a voice for it.")
-        return found[0].speak(text, language, generation, utterance)
+        return found[0].speak(text, language, generation, utterance, style)
 
     def cancel(self, generation: int) -> None:
         for provider in self._providers:

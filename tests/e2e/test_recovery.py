@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +56,7 @@ async def test_a_killed_sidecar_goes_on_with_the_visit_and_says_nothing_twice(au
             assert "visit" == snapshot["phase"]
             assert token == page.of("welcome")[-1]["visit_token"]
             assert QUESTION == snapshot["lines"][0]["text"]
-            # The last words may be missing, as far as a quarter of a second had not been written down; none is invented.
+            # The last words may be missing, as far as they had not been written down; none is invented.
             assert before.startswith(line["text"])
             assert len(before) - len(line["text"]) <= 25
             assert line["sources"]
@@ -85,7 +84,7 @@ async def test_a_page_of_another_visit_gets_nothing_of_a_visit_that_was_taken_up
         await first.kill()
     async with (
         sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port) as second,
-        second.page(visit_token="somebody-elses") as page,
+        second.page(visit_token="somebody-elses") as page,  # noqa: S106 - no secret
     ):
         snapshot = page.of("snapshot")[-1]
 
@@ -105,9 +104,11 @@ async def test_power_off_starts_clean(built_pack, tmp_path):
         await first.kill()
     for file in left_files(kept):
         file.unlink()
-    async with sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port) as second:
-        async with second.page(visit_token=token) as page:
-            assert "attract" == page.of("snapshot")[-1]["phase"]
+    async with (
+        sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port) as second,
+        second.page(visit_token=token) as page,
+    ):
+        assert "attract" == page.of("snapshot")[-1]["phase"]
 
 
 async def test_the_visits_file_is_in_ram_private_and_gone_after_reset_even_from_open_files(built_pack, tmp_path):
@@ -126,7 +127,7 @@ async def test_the_visits_file_is_in_ram_private_and_gone_after_reset_even_from_
 
         await page.send("end")
         await page.until(lambda: page.of("reset"))
-        held = [os.readlink(link) for link in Path(f"/proc/{running.process.pid}/fd").iterdir()]
+        held = [str(link.readlink()) for link in Path(f"/proc/{running.process.pid}/fd").iterdir()]
         assert [] == left_files(folder)
         assert not [name for name in held if ".visit" in name]
 

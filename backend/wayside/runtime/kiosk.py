@@ -4,6 +4,7 @@ The newest page has the screen; a visit goes on when its page reconnects with th
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -91,7 +92,7 @@ class Kiosk:
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
-                pumps = [group.create_task(self._frames()), group.create_task(self._events())]
+                pumps = [group.create_task(work) for work in (self._frames(), self._events())]
                 await self._take_up()
                 self._opened.set()
                 await self._closing.wait()
@@ -141,17 +142,27 @@ class Kiosk:
     async def _take_up(self) -> None:
         """Go on with the visit of a dead process, when somebody may still stand there; else forget it."""
         store = await self._parts.stores.left_over()
-        if store is not None:
-            try:
-                left = state_from_json(await store.load_state(STATE))
-                if left is not None and self._may_go_on(left):
-                    await self._begin(left.language, store, left)
-                    log.info("visit.taken_up", language=left.language)
-                    return
-            except WaysideError as error:
-                log.warning("visit.not_taken_up", code=error.code)
-            await store.delete()
-        await self._parts.stores.forget()
+        if store is None:
+            if self._parts.stores.notices and self._group is not None:
+                self._group.create_task(self._forget_unreadable(), name="kiosk.forget")
+            return
+        try:
+            left = state_from_json(await store.load_state(STATE))
+            if left is not None and self._may_go_on(left):
+                await self._begin(left.language, store, left)
+                log.info("visit.taken_up", language=left.language)
+                return
+        except WaysideError as error:
+            log.warning("visit.not_taken_up", code=error.code)
+        await self._forget(store)
+
+    async def _forget_unreadable(self) -> None:
+        """What can't be read is nobody's visit any more once its grace time has passed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.settings.idle_s + self.settings.countdown_s):
+                await self._closing.wait()
+        if self._host is None:
+            await self._forget(None)
 
     def _may_go_on(self, left: VisitState) -> bool:
         now_ms = self._parts.clock.boottime_ms()
@@ -245,10 +256,11 @@ class Kiosk:
         left_s = (left.ends_ms - self._parts.clock.boottime_ms()) / 1000
         return replace(idle, spent=min(idle.idle_s, max(0.0, idle.idle_s + idle.countdown_s - left_s)))
 
-    async def _forget(self, store: RunStore) -> None:
+    async def _forget(self, store: RunStore | None) -> None:
         """Delete the visit's file with everything beside it; what can't be deleted is told and tried again."""
         try:
-            await store.delete()
+            if store is not None:
+                await store.delete()
             await self._parts.stores.forget()
         except (OSError, WaysideError):
             log.error("visit.not_forgotten", code="visit.not_forgotten")  # noqa: TRY400 - tracebacks carry values

@@ -57,7 +57,7 @@ class VisitFolder:
             with contextlib.suppress(OSError):  # told already
                 unlink(path)
             return MemoryRunStore()
-        self._opening = frozenset()
+        self._opening = self._aside = frozenset()
         self.current = path
         return store
 
@@ -79,16 +79,22 @@ class VisitFolder:
         return None
 
     async def forget(self) -> None:
-        """Delete what can be deleted; raises `store.read_only` when something of a visit stays."""
+        """Delete what can be deleted; raises `store.read_only` when something of a visit stays.
+
+        What was wrong with a file stays told until the next visit has one.
+        """
         self.current = None
         stays = False
         if self.folder is not None and self.folder.is_dir():
             for path in self.folder.iterdir():
                 if SUFFIX in path.name:
                     stays = not _gone(path) or stays
-        self._aside = frozenset({"store.read_only"}) if stays else frozenset()
         if stays:
+            self._aside |= {"store.read_only"}
             raise refuse("store.read_only")
+        with contextlib.suppress(OSError):  # empty, or not ours to remove
+            if self.folder is not None:
+                self.folder.rmdir()
 
     def _files(self) -> list[Path]:
         if self.folder is None or not self.folder.is_dir():

@@ -1,7 +1,8 @@
 """Runs to test with: inputs, records, journals, and every kind of event."""
 
 import contextlib
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +162,11 @@ def open_files(path: Path) -> list[str]:
         with contextlib.suppress(FileNotFoundError):  # the one that listed them
             found.append(str(descriptor.readlink()))
     return [name for name in found if name.startswith(str(path))]
+
+
+@contextlib.contextmanager
+def ram_directory() -> Iterator[Path]:
+    """A directory on tmpfs where there is one, gone afterwards."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as made:
+        yield Path(made)

@@ -1,17 +1,15 @@
 """Both stores side by side under any order of admission, events, cancellation, recovery, retries and stale writers."""
 
 import asyncio
-import shutil
-import tempfile
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from run_examples import BEN, a_record, admission, an_input, ends, going_on, step
+from run_examples import BEN, a_record, admission, an_input, ends, going_on, ram_directory, step
 from wayside.core.errors import WaysideError
 from wayside.core.room.disclosure import ROOM
 from wayside.core.runs.admission import SUPERSEDED, Admit, CancelFirst, Known, Situation, decide
@@ -24,7 +22,6 @@ from wayside.stores.sqlite.runs import SqliteRunStore
 
 CHANNELS = st.sampled_from(["visitor", "phone"])
 AGENTS = st.sampled_from(["guide", "potter"])
-RAM = Path("/dev/shm")
 
 
 class RunStoreMachine(RuleBasedStateMachine):
@@ -32,10 +29,10 @@ class RunStoreMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(dir=RAM if RAM.is_dir() else None))
+        self.folder = contextlib.ExitStack()
         self.runner = asyncio.Runner()
         self.memory = MemoryRunStore()
-        self.file = self.runner.run(SqliteRunStore(self.folder / "runs.db").open())
+        self.file = self.runner.run(SqliteRunStore(self.folder.enter_context(ram_directory()) / "runs.db").open())
         self.number = 0
         self.records: list[RunRecord] = []  # every record ever seen, the stale ones too
         self.admissions: list[Admission] = []
@@ -45,7 +42,7 @@ class RunStoreMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.runner.run(self.file.delete())
         self.runner.close()
-        shutil.rmtree(self.folder)
+        self.folder.close()
 
     def both(self, call: Callable[[RunStore], Awaitable[Any]]) -> Any:
         """What both answer, or the code that both refuse with."""

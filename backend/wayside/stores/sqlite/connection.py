@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
@@ -92,7 +92,8 @@ class SqliteDatabase:
         if self._closed:
             return
         self._closed = True
-        futures = [self._reader.submit(self._close_read), self._writer.submit(self._close_write)]
+        reading = self._reader.submit(self._close_read)
+        futures = [reading, self._writer.submit(self._close_write, reading)]
         self._reader.shutdown(wait=False)
         self._writer.shutdown(wait=False)
         await asyncio.wait([asyncio.wrap_future(future) for future in futures], timeout=CLOSE_S)
@@ -108,7 +109,9 @@ class SqliteDatabase:
         if self._read is not None:
             self._read.close()
 
-    def _close_write(self) -> None:
+    def _close_write(self, reading: Future[None]) -> None:
+        # Two connections that close at once each leave the log to the other: words would stay in a file of their own.
+        wait((reading,), timeout=CLOSE_S)
         if self._write is not None:
             self._write.close()
 

@@ -46,7 +46,7 @@ REQUIRED_WORDINGS = (
     "danger",
     "still_there",
 )
-OPTIONAL_WORDINGS = ("not_understood",)
+OPTIONAL_WORDINGS = ("not_understood", "go_on")
 NOTICE_CHARS = 160
 
 OpenIndex = Callable[[Path], PassageIndex]

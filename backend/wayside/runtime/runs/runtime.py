@@ -74,6 +74,7 @@ class RunLifecycle:
     agent: str
     channel: str
     attempt: int
+    input_id: str = ""
     duration_ms: float = 0.0
     code: str = ""
 
@@ -484,7 +485,16 @@ class RoomAgentRuntime:
     def _lifecycle(self, kind: str, record: RunRecord, duration_ms: float = 0.0) -> None:
         if self._hooks.lifecycle is not None:
             self._hooks.lifecycle(
-                RunLifecycle(kind, record.id, record.agent, record.channel, record.attempt, duration_ms, record.code)
+                RunLifecycle(
+                    kind,
+                    record.id,
+                    record.agent,
+                    record.channel,
+                    record.attempt,
+                    record.input.id,
+                    duration_ms,
+                    record.code,
+                )
             )
 
     async def _save_state(self) -> None:

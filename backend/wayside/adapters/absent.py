@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from wayside.core.errors import WaysideError
 from wayside.ports.speech_to_text import SpeechStream, SpeechToTextCapabilities
-from wayside.ports.text_to_speech import SpeechChunk, Voice
+from wayside.ports.text_to_speech import NEUTRAL, SpeechChunk, Voice, VoiceStyle
 
 
 class AbsentSpeechToText:
@@ -31,8 +31,10 @@ class AbsentVoice:
     def voices(self) -> tuple[Voice, ...]:
         return ()
 
-    async def speak(self, text: str, language: str, generation: int, utterance: int) -> AsyncIterator[SpeechChunk]:
-        del text, language, generation, utterance
+    async def speak(
+        self, text: str, language: str, generation: int, utterance: int, style: VoiceStyle = NEUTRAL
+    ) -> AsyncIterator[SpeechChunk]:
+        del text, language, generation, utterance, style
         raise WaysideError("tts.unavailable", "No voice is installed.", remedy="`wayside doctor` says how to get one.")
         yield  # makes this an async generator, as the port wants
 

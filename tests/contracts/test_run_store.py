@@ -485,22 +485,3 @@ async def test_delete_forgets(store: RunStore) -> None:
 
     if isinstance(store, SqliteRunStore):
         assert [] == list(store.path.parent.iterdir())
-
-
-async def test_memory_is_bounded_and_drops_what_is_over_first() -> None:
-    """F5. The dedup of a dropped run goes with it, and only that."""
-    store = MemoryRunStore(max_runs=2, max_rows=3)
-    await written(store, a_record("r0", agent="potter", input=an_input("i0")))
-    await store.admit(admission(a_record("r1", input=an_input("i0")), "mark of i0"))
-    await store.commit_event(*step(a_record("r1", input=an_input("i0")), Completed()))
-    for number in (2, 3, 4):
-        await written(store, a_record(f"r{number}", input=an_input(f"i{number}")), Completed())
-
-    assert ["r4", "r0"] == [run.id for run in await store.load_runs()]
-    assert () == await store.load_events("r1")
-    assert InputIndex("mark of i0", None) == await store.load_by_input("kiosk", "visitor", "i0", "guide")
-    assert InputIndex("mark of i0", "r0") == await store.load_by_input("kiosk", "visitor", "i0", "potter")
-    assert ["in:i2", "in:i3", "in:i4"] == [row.key for row in await store.load_transcript("kiosk")]
-    assert a_record("r5", input=an_input("i0")) == await store.admit(
-        admission(a_record("r5", input=an_input("i0")), "mark of i0")
-    )

@@ -5,6 +5,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     scenario.add_argument("--json", action="store_true", help="as JSON")
     scenario.set_defaults(run=_scenario)
 
+    _runs_parser(commands)
+
     bench = commands.add_parser("bench", help="measure")
     benches = bench.add_subparsers(required=True, metavar="BENCH")
     voice = benches.add_parser(
@@ -110,6 +113,45 @@ def _parser() -> argparse.ArgumentParser:
     voice.add_argument("--only", nargs="*", metavar="NAME", help="only these measures")
     voice.set_defaults(run=_bench_voice)
     return parser
+
+
+def _runs_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    runs = commands.add_parser(
+        "runs",
+        help="look at the turns of the visit that is running",
+        description="Reads what the sidecar keeps of visits, without disturbing it. No words are shown unless --content"
+        " asks for them.",
+    )
+    actions = runs.add_subparsers(required=True, metavar="ACTION")
+    table = actions.add_parser("list", help="every run: agent, channel, status, attempts, events")
+    table.add_argument("--json", action="store_true", help="as JSON")
+    table.set_defaults(run=_runs_list)
+    show = actions.add_parser("show", help="one run: record, deliveries, journal; types, states and sizes")
+    _run_id(show)
+    show.add_argument("--json", action="store_true", help="as JSON")
+    show.set_defaults(run=_runs_show)
+    replay = actions.add_parser("replay", help="one run's journal in order; repeats no speech and no action")
+    _run_id(replay)
+    replay.add_argument("--after", type=_whole, default=0, metavar="N", help="only what comes after sequence N")
+    replay.add_argument("--follow", action="store_true", help="go on until the run or the visit is over")
+    replay.add_argument(
+        "--content", action="store_true", help="with a visitor's words; only for the kiosk's own user, on their output"
+    )
+    replay.add_argument("--json", action="store_true", help="one JSON line for each event")
+    replay.set_defaults(run=_runs_replay)
+    for action in (table, show, replay):
+        where = action.add_mutually_exclusive_group()
+        where.add_argument(
+            "--runtime-dir",
+            type=Path,
+            help="the service's runtime directory (default $WAYSIDE_RUNTIME_DIR, this user's)",
+        )
+        where.add_argument("--file", type=Path, help="one visit's file")
+        action.add_argument("--verbose", action="store_true", help="show where a fault was, values included")
+
+
+def _run_id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="RUN", help="its id or how that begins; after -- when it begins with a dash")
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -198,6 +240,41 @@ def _bench_voice(options: argparse.Namespace) -> int:
     return 0
 
 
+def _runs_list(options: argparse.Namespace) -> int:
+    from wayside.commands.runs import list_lines, list_runs  # noqa: PLC0415
+
+    report = list_runs(_where(options), _boottime_ms())
+    _print(report, list_lines, as_json=options.json)
+    return 1 if report["unreadable"] else 0
+
+
+def _runs_show(options: argparse.Namespace) -> int:
+    from wayside.commands.runs import show_lines, show_run  # noqa: PLC0415
+
+    _print(show_run(_where(options), options.id, _boottime_ms()), show_lines, as_json=options.json)
+    return 0
+
+
+def _runs_replay(options: argparse.Namespace) -> int:
+    from wayside.commands.runs import FOLLOW_EVERY_S, Replay, replay_run  # noqa: PLC0415
+
+    how = Replay(options.after, options.follow, options.content, options.json)
+    replay_run(_where(options), options.id, how, _tell, _tell_aside, lambda: time.sleep(FOLLOW_EVERY_S))
+    return 0
+
+
+def _where(options: argparse.Namespace) -> Any:
+    from wayside.commands.runs import Where  # noqa: PLC0415
+
+    return Where(options.file, options.runtime_dir, os.environ)
+
+
+def _boottime_ms() -> int:
+    from wayside.ports.clock import SystemClock  # noqa: PLC0415
+
+    return SystemClock().boottime_ms()
+
+
 def _print(report: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]], *, as_json: bool) -> None:
     print(json.dumps(report, ensure_ascii=False, indent=1) if as_json else "\n".join(lines(report)))
 
@@ -219,6 +296,12 @@ def _place(options: argparse.Namespace) -> Any:
 def _port(text: str) -> int:
     if not (text.isdecimal() and 1 <= int(text) <= 65535):
         raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
+    return int(text)
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError("a sequence is a whole number")
     return int(text)
 
 

@@ -38,7 +38,7 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The reply that had the floor is over, however it ended."""
+    """The reply is over, however it ended; one that still waited is not wanted any more."""
 
     id: str
     at: float
@@ -110,17 +110,20 @@ def step(state: Arbiter, event: ArbiterEvent) -> tuple[Arbiter, Commands]:
             if not offer.audience.covers(state.surface):
                 # Words for some must not sound where others hear them.
                 return state, (Suppress(offer.id, "not_for_this_surface"),)
+            state, dropped = _grant(state, offer.at)
             if len(state.waiting) >= MAX_WAITING:
-                return state, (Suppress(offer.id, "queue_full"),)
-            return _grant(replace(state, waiting=(*state.waiting, offer)), offer.at)
+                return state, (*dropped, Suppress(offer.id, "queue_full"))
+            state, granted = _grant(replace(state, waiting=(*state.waiting, offer)), offer.at)
+            return state, dropped + granted
         case Spoken(id=spoken, at=at):
-            if state.speaking is None or state.speaking.id != spoken:
-                return state, ()
-            return _grant(replace(state, speaking=None), at)
+            gone: Commands = tuple(Suppress(offer.id, "canceled") for offer in state.waiting if offer.id == spoken)
+            waiting = tuple(offer for offer in state.waiting if offer.id != spoken)
+            speaking = None if state.speaking is not None and state.speaking.id == spoken else state.speaking
+            state, granted = _grant(replace(state, speaking=speaking, waiting=waiting), at)
+            return state, gone + granted
         case Withdrawn(run_id=run_id, reason=reason, at=at):
-            dropped = tuple(offer for offer in state.waiting if offer.run_id == run_id)
             kept = tuple(offer for offer in state.waiting if offer.run_id != run_id)
-            commands: Commands = tuple(Suppress(offer.id, reason) for offer in dropped)
+            commands: Commands = tuple(Suppress(offer.id, reason) for offer in state.waiting if offer.run_id == run_id)
             speaking = state.speaking
             if speaking is not None and speaking.run_id == run_id and speaking.interruptible:
                 commands += (Interrupt(speaking.id),)

@@ -5,9 +5,10 @@ Speech is decoupled from the run by a bounded feed: a slow voice neither blocks 
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, assert_never
 
+from wayside.core.errors import WaysideError
 from wayside.core.reply import Alignment
 from wayside.core.room import arbiter
 from wayside.core.room.arbiter import Arbiter, Grant, Interrupt, SpeechOffer, Suppress
@@ -16,7 +17,10 @@ from wayside.core.runs.events import AssistantOutput, JournalEntry
 from wayside.core.runs.record import RunRecord
 from wayside.ports.clock import Clock
 from wayside.ports.run_store import DeliveryRow, RunStore
+from wayside.runtime.logs import get_logger
 from wayside.runtime.text_feed import TextFeed
+
+log = get_logger()
 
 SAVE_EVERY_S = 0.25
 
@@ -73,6 +77,8 @@ class _Outgoing:
     task: "asyncio.Task[Reached | None] | None" = None
     last: Reached | None = None
     saved: Reached | None = None
+    closed: bool = False  # nothing more of it will be spoken
+    over: bool = False  # no more words come of its attempt
 
 
 class RoomSpeech:
@@ -94,11 +100,12 @@ class RoomSpeech:
         self._observer = observer
         self._arbiter = Arbiter(surface)
         self._outgoing: dict[str, _Outgoing] = {}
+        self._kept_back: dict[str, set[str]] = {}
         self._expiry: asyncio.TimerHandle | None = None
 
     def address(self, agent: str) -> None:
         """Who was spoken to last goes first among equals."""
-        self._arbiter = Arbiter(self._arbiter.surface, agent, self._arbiter.speaking, self._arbiter.waiting)
+        self._arbiter = replace(self._arbiter, addressed=agent)
 
     def output(self, record: RunRecord, entry: JournalEntry) -> None:
         """Take words that are in the journal."""
@@ -106,7 +113,6 @@ class RoomSpeech:
         if not isinstance(event, AssistantOutput):
             return
         delivery_id = f"{record.id}/{entry.attempt}"
-        outgoing = self._outgoing.get(delivery_id)
         request = SpeechRequest(
             delivery_id,
             record.id,
@@ -117,35 +123,36 @@ class RoomSpeech:
             record.disclosure,
             event.interruptible,
         )
+        outgoing = self._outgoing.get(delivery_id)
         if event.audience is not None and not event.audience.covers(record.disclosure):
             # Words for fewer than the reply is for: they are never mixed into it.
-            self._observer.speech_suppressed(request, "not_for_this_surface")
+            self._keep_back(request, event.output_id)
             return
         if outgoing is None:
             outgoing = _Outgoing(request, record.input.id, TextFeed(), asyncio.get_running_loop().create_future())
             self._outgoing[delivery_id] = outgoing
             outgoing.task = self._group.create_task(self._deliver(outgoing), name="room.speech")
-            now = self._clock.now()
-            self._arbitrate(
-                arbiter.Offered(
-                    SpeechOffer(
-                        delivery_id,
-                        record.id,
-                        record.agent,
-                        record.channel,
-                        now,
-                        record.disclosure,
-                        interruptible=event.interruptible,
-                    )
-                )
+            offer = SpeechOffer(
+                delivery_id,
+                record.id,
+                record.agent,
+                record.channel,
+                self._clock.now(),
+                record.disclosure,
+                interruptible=event.interruptible,
             )
+            self._arbitrate(arbiter.Offered(offer))
         outgoing.feed.put(event.delta)
 
     def attempt_over(self, run_id: str, attempt: int, *, aborted: bool) -> None:
-        """No more words come of this attempt; with `aborted` the rest is not to be spoken."""
-        outgoing = self._outgoing.get(f"{run_id}/{attempt}")
+        """No more words come of this attempt; with `aborted` the rest is not to be spoken, if it may be interrupted."""
+        delivery_id = f"{run_id}/{attempt}"
+        self._kept_back.pop(delivery_id, None)
+        outgoing = self._outgoing.get(delivery_id)
         if outgoing is not None:
-            outgoing.feed.end(aborted=aborted)
+            outgoing.feed.end(aborted=aborted and outgoing.request.interruptible)
+            outgoing.over = True
+            self._forget(outgoing)
 
     def withdraw(self, run_id: str, reason: arbiter.Reason = "canceled") -> None:
         """A run is not wanted any more."""
@@ -158,6 +165,17 @@ class RoomSpeech:
         """Nothing that waits will be spoken; what is being spoken goes on."""
         for offer in self._arbiter.waiting:
             self.withdraw(offer.run_id, reason)
+
+    def withdraw_channel(self, channel: str, input_id: str) -> None:
+        """A newer input of the channel has the floor: answers to earlier ones are not wanted any more."""
+        for outgoing in tuple(self._outgoing.values()):
+            if outgoing.request.channel == channel and outgoing.input_id != input_id and not outgoing.closed:
+                self.withdraw(outgoing.request.run_id, "superseded")
+
+    def withdraw_all(self) -> None:
+        """Nothing that is said or waits is wanted any more."""
+        for run_id in {outgoing.request.run_id for outgoing in self._outgoing.values()}:
+            self.withdraw(run_id)
 
     async def settled(self, channel: str, input_id: str, limit_s: float) -> None:
         """Wait a little for replies to earlier inputs of the channel to be closed, so that what was heard counts."""
@@ -186,19 +204,34 @@ class RoomSpeech:
         try:
             if not await outgoing.granted:
                 return None
-            self._observer.speech_started(request)
+            _told(lambda: self._observer.speech_started(request))
             saving = asyncio.ensure_future(self._keep_saving(outgoing))
             try:
                 await self._adapter.speak(request, outgoing.feed, lambda news: _note(outgoing, news))
+            except Exception as error:  # noqa: BLE001 - a voice is outside code, and what it raises may hold content
+                log.warning("speech.failed", code=error.code if isinstance(error, WaysideError) else "speech.failed")
             finally:
                 saving.cancel()
+            await asyncio.wait({saving})
             # Closed in the store before the next reply may begin.
             await self._save(outgoing)
-            self._observer.speech_ended(request, outgoing.last)
+            _told(lambda: self._observer.speech_ended(request, outgoing.last))
             return outgoing.last
         finally:
+            outgoing.closed = True
             self._arbitrate(arbiter.Spoken(request.delivery_id, self._clock.now()))
-            self._outgoing.pop(request.delivery_id, None)
+            self._forget(outgoing)
+
+    def _forget(self, outgoing: _Outgoing) -> None:
+        """Until no more words can come, a reply that is over is known: the rest of it begins no second one."""
+        if outgoing.over and outgoing.closed:
+            self._outgoing.pop(outgoing.request.delivery_id, None)
+
+    def _keep_back(self, request: SpeechRequest, output_id: str) -> None:
+        known = self._kept_back.setdefault(request.delivery_id, set())
+        if output_id not in known:
+            known.add(output_id)
+            self._suppressed(request, "not_for_this_surface")
 
     async def _keep_saving(self, outgoing: _Outgoing) -> None:
         while True:
@@ -210,25 +243,29 @@ class RoomSpeech:
         if news is None or news == outgoing.saved:
             return
         request = outgoing.request
-        outgoing.saved = news
-        await self._store.save_delivery(
-            DeliveryRow(
-                request.delivery_id,
-                request.run_id,
-                request.attempt,
-                news.generation,
-                news.medium,
-                news.chars,
-                news.alignment,
-                news.state,
-            )
+        row = DeliveryRow(
+            request.delivery_id,
+            request.run_id,
+            request.attempt,
+            news.generation,
+            news.medium,
+            news.chars,
+            news.alignment,
+            news.state,
         )
+        try:
+            await self._store.save_delivery(row)
+        except WaysideError as error:
+            # People have heard it all the same; what later answers know of it is what was written last.
+            log.warning("delivery.unsaved", code=error.code)
+            return
+        outgoing.saved = news
 
     def _arbitrate(self, event: arbiter.ArbiterEvent) -> None:
         self._arbiter, commands = arbiter.step(self._arbiter, event)
         for command in commands:
             outgoing = self._outgoing.get(command.id)
-            if outgoing is None:
+            if outgoing is None or (outgoing.granted.done() and not isinstance(command, Interrupt)):
                 continue
             match command:
                 case Grant():
@@ -236,12 +273,18 @@ class RoomSpeech:
                 case Suppress(reason=reason):
                     outgoing.feed.end(aborted=True)
                     outgoing.granted.set_result(False)
-                    self._observer.speech_suppressed(outgoing.request, reason)
+                    self._suppressed(outgoing.request, reason)
                 case Interrupt():
-                    self._adapter.interrupt(outgoing.request.run_id)
+                    self._interrupt(outgoing.request.run_id)
                 case _:
                     assert_never(command)
         self._watch_expiry()
+
+    def _suppressed(self, request: SpeechRequest, reason: arbiter.Reason) -> None:
+        _told(lambda: self._observer.speech_suppressed(request, reason))
+
+    def _interrupt(self, run_id: str) -> None:
+        _told(lambda: self._adapter.interrupt(run_id))
 
     def _watch_expiry(self) -> None:
         if self._expiry is not None:
@@ -258,3 +301,11 @@ class RoomSpeech:
 
 def _note(outgoing: _Outgoing, news: Reached) -> None:
     outgoing.last = news
+
+
+def _told(tell: Callable[[], None]) -> None:
+    """Tell outside code; one that fails keeps no other reply from being said."""
+    try:
+        tell()
+    except Exception:  # noqa: BLE001 - what it raises may hold content
+        log.warning("speech.observer_failed", code="speech.observer_failed")

@@ -71,6 +71,9 @@ class Attempt:
         self._clock = clock
         self._present = present
         self._number = journal.record.attempt
+        self._decided = journal.decided
+        self._suppressed = 0
+        self._aborted: asyncio.Future[None] | None = None
         self.error: Exception | None = None
 
     async def run(self) -> None:
@@ -78,7 +81,7 @@ class Attempt:
         if self._abort.aborted or not self._mine:
             return
         pump = _Pump(self._source)
-        aborted = asyncio.ensure_future(self._abort.wait())
+        self._aborted = aborted = asyncio.ensure_future(self._abort.wait())
         try:
             while await self._take_next(pump, aborted):
                 pass
@@ -89,6 +92,7 @@ class Attempt:
             if error.code.startswith("store."):
                 raise
             self.error = error
+            self._abort.abort(FAILED)
             await self._end(RunFailed(FAILED))
         finally:
             aborted.cancel()
@@ -112,8 +116,6 @@ class Attempt:
         return await self._take(checked_event(event))
 
     async def _take(self, event: DriverEvent) -> bool:
-        if self._journal.events >= MAX_EVENTS or self._journal.text_chars >= MAX_TEXT_CHARS:
-            raise refuse("room.decision_malformed")
         match event:
             case AssistantOutput():
                 return await self._output(event, "driver", event.output_id)
@@ -122,8 +124,9 @@ class Attempt:
             case Decision(utterances=utterances):
                 if not await self._commit(event):
                     return False
-                for number, utterance in enumerate(utterances, start=1):
-                    if not await self._utterance(utterance, "decision", f"utterance-{number}"):
+                for utterance in utterances:
+                    self._decided += 1
+                    if not await self._utterance(utterance, "decision", f"utterance-{self._decided}"):
                         return False
                 return True
             case InputRequested():
@@ -142,6 +145,8 @@ class Attempt:
         return RunFailed(FAILED) if self._journal.outputs.unfinished(self._number) else Completed()
 
     async def _commit(self, event: DriverEvent) -> bool:
+        if self._journal.events >= MAX_EVENTS or self._journal.text_chars >= MAX_TEXT_CHARS:
+            raise refuse("room.decision_malformed")
         return await self._journal.commit(event, self._number) is not None
 
     async def _end(self, event: RunEvent) -> None:
@@ -153,11 +158,16 @@ class Attempt:
         outputs = self._journal.outputs
         origin = OutputOrigin(kind, self._number, self._journal.record.input.id, logical_id)
         if outputs.suppressed(origin):
+            self._suppressed += 1
+            if self._suppressed > MAX_EVENTS:
+                raise refuse("room.decision_malformed")
             return True
         if outputs.closed_already(origin):
             raise refuse("room.decision_malformed")
         delivery_id = outputs.delivery_id(origin)
-        if not await self._commit(replace(event, output_id=delivery_id, origin=origin)):
+        # Whatever was asked for, nobody is told of more than the run's own (RFC-021 §10.12).
+        audience = None if event.audience is None else self._journal.record.disclosure.intersect(event.audience)
+        if not await self._commit(replace(event, output_id=delivery_id, origin=origin, audience=audience)):
             return False
         if event.final:
             await self._journal.record_output(delivery_id)
@@ -179,13 +189,26 @@ class Attempt:
         """A spoken progress line, when the product has one. Its presenter's faults cost the line and nothing else."""
         if self._present is None:
             return True
-        line: RoomUtterance | None = None
-        with contextlib.suppress(Exception):
-            async with asyncio.timeout(min(PRESENTER_S, self._left_s())):
-                line = await self._present(progress)
-        if line is None or not line.text.strip():
+        line = await self._worded(self._present, progress)
+        if line is None:
             return True
         return await self._utterance(line, "progress", f"progress-{self._journal.record.sequence}")
+
+    async def _worded(self, present: Present, progress: Progress) -> RoomUtterance | None:
+        limit_s = min(PRESENTER_S, self._left_s())
+        with contextlib.suppress(Exception):
+            wording = asyncio.ensure_future(present(progress))
+            wording.add_done_callback(_seen)
+            waited: set[asyncio.Future[Any]] = {wording} if self._aborted is None else {wording, self._aborted}
+            try:
+                await asyncio.wait(waited, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                wording.cancel()
+            line = wording.result() if wording.done() else None
+            if isinstance(line, RoomUtterance) and line.text.strip():
+                checked_event(Decision(utterances=(line,)))
+                return line
+        return None
 
     def _left_s(self) -> float:
         deadline = self._journal.record.deadline_ms
@@ -203,6 +226,7 @@ class _Pump:
     def __init__(self, source: AsyncIterator[DriverEvent]) -> None:
         self._source = source
         self._events: asyncio.Queue[object] = asyncio.Queue(1)
+        self._stopped = False
         # In no task group: a driver that ignores its cancellation must not hold up whoever waits for the group.
         self._task: Final = asyncio.ensure_future(self._run())
 
@@ -224,6 +248,7 @@ class _Pump:
 
     async def stop(self) -> None:
         """End the driver, or leave it behind when it will not."""
+        self._stopped = True
         self._task.cancel()
         done, _ = await asyncio.wait({self._task}, timeout=STOP_S)
         if not done:
@@ -233,6 +258,8 @@ class _Pump:
         over = _Over()
         try:
             async for event in self._source:
+                if self._stopped:
+                    break
                 await self._events.put(event)
         except Exception as error:  # noqa: BLE001 - a driver may raise anything; its text may be a visitor's
             over = _Over(error)
@@ -241,4 +268,11 @@ class _Pump:
             if close is not None:
                 with contextlib.suppress(Exception):
                     await close()
-        await self._events.put(over)
+        if not self._stopped:
+            await self._events.put(over)
+
+
+def _seen(work: "asyncio.Future[Any]") -> None:
+    """Look at what became of it, so that the loop doesn't log an exception that may hold content."""
+    if not work.cancelled():
+        work.exception()

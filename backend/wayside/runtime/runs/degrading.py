@@ -4,6 +4,7 @@ Everything that is committed is also kept in memory, bounded; from the first fau
 visit can't be recovered any more, and operators are told why. Refusals are no faults and pass through.
 """
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -38,11 +39,19 @@ class DegradingRunStore:
         """Take over what a recovered store holds, as far as memory goes."""
         if self._first is None:
             return
-        for record in reversed(await self._first.load_runs()):
-            await self._memory.create(record, await self._first.load_events(record.id))
-            for delivery in await self._first.load_deliveries((record.id,)):
+        try:
+            await self._fill(self._first, room)
+        except WaysideError as error:
+            if not _fault(error):
+                raise
+            self._give_up(error.code)
+
+    async def _fill(self, first: RunStore, room: str) -> None:
+        for record in reversed(await first.load_runs()):
+            await self._memory.create(record, await first.load_events(record.id))
+            for delivery in await first.load_deliveries((record.id,)):
                 await self._memory.save_delivery(delivery)
-        for row in await self._first.load_transcript(room):
+        for row in await first.load_transcript(room):
             await self._memory.append_transcript(row)
 
     async def admit(self, admission: Admission) -> RunRecord:
@@ -90,7 +99,10 @@ class DegradingRunStore:
         return await self._either(lambda store: store.load_deliveries(run_ids))
 
     async def load_state(self, key: str) -> Json:
-        return await self._either(lambda store: store.load_state(key))
+        value = await self._either(lambda store: store.load_state(key))
+        if value is not None:
+            await self._memory.save_state(key, value)
+        return value
 
     async def close(self) -> None:
         await self._given_up.close()
@@ -100,6 +112,17 @@ class DegradingRunStore:
         await self._given_up.delete()
 
     async def _both(self, work: Callable[[RunStore], Awaitable[T]]) -> T:
+        """Write where it lasts and in memory; a cancelled caller learns the outcome first, so that both stay equal."""
+        writing = asyncio.ensure_future(self._write(work))
+        try:
+            return await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})
+            if not writing.cancelled():
+                writing.exception()
+            raise
+
+    async def _write(self, work: Callable[[RunStore], Awaitable[T]]) -> T:
         """Write where it lasts, then in memory; in memory alone once the first has failed."""
         if self._first is None:
             return await work(self._memory)

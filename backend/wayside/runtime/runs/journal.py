@@ -9,9 +9,17 @@ from collections.abc import Callable
 
 from wayside.core.errors import WaysideError
 from wayside.core.room.refusals import refuse
-from wayside.core.runs.events import AssistantOutput, JournalEntry, RunCanceled, RunEvent, RunFailed
+from wayside.core.runs.events import (
+    AssistantOutput,
+    Checkpoint,
+    Decision,
+    JournalEntry,
+    RunCanceled,
+    RunEvent,
+    RunFailed,
+)
 from wayside.core.runs.outputs import Outputs, outputs_of
-from wayside.core.runs.record import RunRecord, apply
+from wayside.core.runs.record import RunRecord, RunStatus, apply
 from wayside.ports.run_store import RunStore, TranscriptRow
 
 TERMINAL_TRIES = 20
@@ -37,6 +45,7 @@ class RunJournal:
         self._unsure = False  # a caller was cancelled in a commit: what is stored must be looked up
         self.record = record
         self.outputs: Outputs = outputs_of(entries)
+        self.decided = _decided(entries)
         self.text_chars = 0  # generated in this process, for bounds
         self.events = 0
 
@@ -48,15 +57,18 @@ class RunJournal:
                 return None
             return await self._append(event)
 
-    async def end(self, event: RunEvent, attempt: int | None = None) -> RunRecord:
+    async def end(self, event: RunEvent, attempt: int | None = None, *, seen: RunStatus | None = None) -> RunRecord:
         """Bring the run to an end, this one or whichever came first; the record that stands.
 
-        With `attempt` only that attempt is ended: a later one is somebody else's work.
+        With `attempt` only that attempt is ended: a later one is somebody else's work. With `seen` only a run that is
+        still as it was seen: a question that was asked meanwhile stands (RFC-022 §6).
         """
         async with self._lock:
             await self._be_sure()
             for _ in range(TERMINAL_TRIES):
                 if self.record.status.terminal or (attempt is not None and attempt != self.record.attempt):
+                    return self.record
+                if seen is not None and self.record.status is not seen:
                     return self.record
                 if await self._append(event) is not None:
                     return self.record
@@ -123,3 +135,19 @@ class RunJournal:
             raise refuse("run.unknown")
         self.record = stored
         self.outputs = outputs_of(await self._store.load_events(self.record.id))
+
+
+def _decided(entries: tuple[JournalEntry, ...]) -> int:
+    """How many utterances were decided on before the last checkpoint: a recovery driver goes on after them."""
+    attempt, said, kept = 0, 0, 0
+    for entry in entries:
+        if entry.attempt != attempt:
+            attempt, said = entry.attempt, kept
+        match entry.event:
+            case Decision(utterances=utterances):
+                said += len(utterances)
+            case Checkpoint():
+                kept = said
+            case _:
+                pass
+    return kept

@@ -5,8 +5,7 @@ Built from the journal and the deliveries of that channel alone (RFC-021 §10.15
 
 from collections import OrderedDict
 
-from wayside.core.runs.events import Decision, JournalEntry, ShowSources
-from wayside.core.runs.outputs import outputs_of
+from wayside.core.runs.events import AssistantOutput, Decision, JournalEntry, ShowSources
 from wayside.core.runs.record import RunRecord
 from wayside.ports.room_agent import MemoryItem
 from wayside.ports.run_store import DeliveryRow, RunStore
@@ -24,23 +23,31 @@ class ChannelMemory:
         self._settled: OrderedDict[tuple[str, str], tuple[MemoryItem, ...]] = OrderedDict()
 
     async def of(self, record: RunRecord) -> tuple[MemoryItem, ...]:
-        """The memory for answering this run's present input, oldest first; that input itself is not in it."""
+        """The memory for answering this run's present input, oldest first; that input itself is not in it.
+
+        What fewer may see than this answer is for is left out: an answer could tell it (RFC-021 §10.15-16).
+        """
         rows = await self._store.load_transcript(self._room, record.channel, 2 * MAX_ROWS)
-        inputs = [row for row in rows if row.role == "visitor"]
-        runs: dict[str, RunRecord] = {record.id: record}
-        for run_id in {row.run_id for row in inputs} - {record.id}:
-            found = await self._store.load(run_id)
+        runs: dict[str, RunRecord] = {}
+        for run_id in dict.fromkeys(row.run_id for row in rows):
+            found = record if run_id == record.id else await self._store.load(run_id)
             if found is not None:
                 runs[run_id] = found
-        joined = {run.appended_to for run in runs.values()}
+        # Words that a later input begins with are in that one.
+        joined = {run.appended_to for run in (*runs.values(), record)}
         items: list[MemoryItem] = []
-        for row in inputs[-MAX_ROWS:]:
+        for row in [row for row in rows if row.role == "visitor"][-MAX_ROWS:]:
             input_id = row.key.removeprefix("in:")
-            run = runs.get(row.run_id)
-            if run is None or run.id in joined or (run.id == record.id and input_id == record.input.id):
+            asked = runs.get(row.run_id)
+            if input_id == record.input.id or asked is None:
                 continue
-            items.append(MemoryItem("visitor", run.agent, _words(run, input_id, row.text)))
-            items.extend(await self._answers(run, input_id))
+            continued = asked.id in joined and input_id == asked.input.id
+            if not continued and row.disclosure.covers(record.disclosure):
+                items.append(MemoryItem("visitor", asked.agent, _words(asked, input_id, row.text)))
+            for run in runs.values():
+                answers = run is asked or input_id in {run.root_input_id, run.input.id}
+                if answers and run.disclosure.covers(record.disclosure):
+                    items.extend(await self._answers(run, input_id))
         return tuple(items)
 
     async def _answers(self, run: RunRecord, input_id: str) -> tuple[MemoryItem, ...]:
@@ -50,7 +57,8 @@ class ChannelMemory:
         entries = [e for e in await self._store.load_events(run.id) if e.input_id == input_id]
         deliveries = await self._store.load_deliveries((run.id,))
         items = delivered_items(run, entries, deliveries)
-        if run.status.terminal and all(d.state not in {"speaking", "held"} for d in deliveries):
+        closed = {d.attempt for d in deliveries if d.state not in {"speaking", "held"}}
+        if run.status.terminal and closed >= {e.attempt for e in entries}:
             self._settled[key] = items
             while len(self._settled) > MAX_CACHED:
                 self._settled.popitem(last=False)
@@ -61,7 +69,6 @@ def delivered_items(
     run: RunRecord, entries: list[JournalEntry], deliveries: tuple[DeliveryRow, ...]
 ) -> tuple[MemoryItem, ...]:
     """The words of these journal entries that reached people, one item an attempt, with what stood behind them."""
-    outputs = outputs_of(entries)
     evidence = tuple(
         passage
         for entry in entries
@@ -74,13 +81,13 @@ def delivered_items(
     for attempt in sorted({entry.attempt for entry in entries}):
         reached = max((d.delivered_chars for d in deliveries if d.attempt == attempt), default=0)
         text, position = "", 0
-        for message in outputs.messages:
-            narrowed = message.audience is not None and not message.audience.covers(run.disclosure)
-            if message.attempt != attempt or narrowed:
+        # In the order in which they went to the voice, whichever message they belong to.
+        for said in [e.event for e in entries if e.attempt == attempt and isinstance(e.event, AssistantOutput)]:
+            if said.audience is not None and not said.audience.covers(run.disclosure):
                 continue
-            if message.history == "record":
-                text += message.text[: max(0, reached - position)]
-            position += len(message.text)
+            if said.history == "record":
+                text += said.delta[: max(0, reached - position)]
+            position += len(said.delta)
         if text.strip():
             items.append(MemoryItem("agent", run.agent, text.rstrip(), evidence))
     return tuple(items)

@@ -27,21 +27,29 @@ async def wait_with_room_agent_progress(
     There is no default cadence and no wording here. Ends silently on abort; re-raises what `work` raises. Negative or
     broken delays are refused (`run.delay_malformed`) before anything is waited for.
     """
-    for delay, _ in rungs:
-        if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
-            raise refuse("run.delay_malformed")
+    if any(isinstance(delay, bool) or not isinstance(delay, int) or delay < 0 for delay, _ in rungs):
+        if asyncio.iscoroutine(work):
+            work.close()
+        raise refuse("run.delay_malformed")
     task = asyncio.ensure_future(work)
+    task.add_done_callback(_seen)
     aborted = asyncio.ensure_future(abort.wait())
     try:
         for delay, progress in rungs:
             await asyncio.wait({task, aborted}, timeout=delay / 1000, return_when=asyncio.FIRST_COMPLETED)
-            if task.done() or aborted.done():
+            if task.done() or abort.aborted:
                 break
             yield progress
         await asyncio.wait({task, aborted}, return_when=asyncio.FIRST_COMPLETED)
-        if not aborted.done():
+        if not abort.aborted:
             yield Finished(task.result())
     finally:
         aborted.cancel()
         if not task.done():
             task.cancel()
+
+
+def _seen(work: "asyncio.Future[T]") -> None:
+    """Look at what became of work nobody waits for any more, so that the loop doesn't log what it raised."""
+    if not work.cancelled():
+        work.exception()

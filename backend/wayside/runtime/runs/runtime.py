@@ -5,18 +5,17 @@ Admission is serialised in a lane per channel and never holds it while a driver 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from wayside.core.errors import WaysideError
 from wayside.core.plain_json import Json
-from wayside.core.room.agents import ActionProposal, AgentDecision, InteractionDraft, RoomUtterance
+from wayside.core.room.agents import RoomUtterance
 from wayside.core.room.refusals import refuse
 from wayside.core.room.routing import RoutingPolicy, route
 from wayside.core.runs import admission as admitting
-from wayside.core.runs.admission import Admit, CancelFirst, Duplicate, Known, Situation
 from wayside.core.runs.events import (
-    AssistantOutput,
     Decision,
     DriverEvent,
     InputRequested,
@@ -27,17 +26,23 @@ from wayside.core.runs.events import (
 from wayside.core.runs.record import RunRecord, RunStatus, recovered
 from wayside.core.runs.request import RunRequest, checked
 from wayside.ports.clock import Clock
-from wayside.ports.room_agent import AbortSignal, Continuation, MemoryItem, TurnContext
-from wayside.ports.run_store import Admission, RunStore, TranscriptRow
+from wayside.ports.room_agent import AbortSignal, Continuation, TurnContext
+from wayside.ports.run_store import RunStore
 from wayside.runtime.logs import get_logger
 from wayside.runtime.room.registry import RoomAgentRegistry
 from wayside.runtime.room.speech import RoomSpeech
 from wayside.runtime.runs.attempt import Attempt
+from wayside.runtime.runs.entrance import Entrance
+from wayside.runtime.runs.execution import RunExecution, follow
 from wayside.runtime.runs.journal import RunJournal
 from wayside.runtime.runs.memory import ChannelMemory
+from wayside.runtime.runs.outcome import Hooks, RunLifecycle, RunResult, result_of
+
+__all__ = ["Hooks", "RoomAgentRuntime", "RunExecution", "RunLifecycle", "RunResult"]
+
+T = TypeVar("T")
 
 RUN_DEADLINE_MS = 20_000
-ADMISSION_TRIES = 20
 SETTLE_S = 0.4  # an interrupted reply is closed within the link's 250 ms, or counted as last known
 CONTEXT_STATE = "room"
 
@@ -47,61 +52,12 @@ OnEvent = Callable[[JournalEntry], None]
 OnAdmitted = Callable[[RunRecord], None]
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run stands after one input. `duplicate` marks the answer to a retried input.
-
-    `decision` gathers what the attempt decided; an action in it is a proposal that nobody has submitted. `error` is
-    what the driver raised, for the caller alone.
-    """
-
-    run_id: str
-    agent: str
-    status: RunStatus
-    attempt: int = 1
-    code: str = ""
-    duplicate: bool = False
-    decision: AgentDecision = field(default_factory=AgentDecision)
-    error: Exception | None = field(default=None, repr=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class RunLifecycle:
-    """What operators may know of a run: no text, ever."""
-
-    kind: str  # "started" | "resumed" | the status it came to
-    run_id: str
-    agent: str
-    channel: str
-    attempt: int
-    input_id: str = ""
-    duration_ms: float = 0.0
-    code: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Hooks:
-    """What the product adds, all of it optional.
-
-    `observe` projects what an agent's binding may see; `present` words progress (ephemeral unless it says otherwise);
-    `on_entry` sees every committed event; `lifecycle` gets durations and codes; `remember` adds to an agent's memory
-    what it lived through elsewhere.
-    """
-
-    observe: Callable[[RunRecord], Awaitable[Json]] | None = None
-    present: Callable[[RunRecord, Progress], Awaitable[RoomUtterance | None]] | None = None
-    on_entry: Callable[[RunRecord, JournalEntry], None] | None = None
-    lifecycle: Callable[[RunLifecycle], None] | None = None
-    remember: Callable[[RunRecord], tuple[MemoryItem, ...]] | None = None
-
-
 @dataclass(slots=True)
 class _Live:
     """A run that is being worked on in this process."""
 
     journal: RunJournal
     abort: AbortSignal
-    order: int
     resumed: bool
     continuation: Continuation | None
     done: "asyncio.Future[RunResult]"
@@ -109,14 +65,6 @@ class _Live:
     silent: bool = False
     watchers: list[OnEvent] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
-
-
-class RunExecution:
-    """A run on its way: `events` is a view over the durable journal, `result` how it stands at the end."""
-
-    def __init__(self, events: AsyncIterator[JournalEntry], result: "asyncio.Task[RunResult]") -> None:
-        self.events = events
-        self.result = result
 
 
 class RoomAgentRuntime:
@@ -145,11 +93,13 @@ class RoomAgentRuntime:
         self._policy = policy
         self._speech = speech
         self._hooks = hooks or Hooks()
-        self._deadline_ms = deadline_ms
+        self._entrance = Entrance(
+            room, store, registry, clock, new_id, deadline_ms, stop=self._stop, stop_older=self._stop_older
+        )
         self._memory = ChannelMemory(store, room)
         self._lanes: dict[str, asyncio.Lock] = {}
         self._live: dict[str, _Live] = {}
-        self._order = 0
+        self.missing: tuple[str, ...] = ()
         self.phase: str | None = None
         self.focus: dict[str, str] = {}
 
@@ -157,12 +107,13 @@ class RoomAgentRuntime:
 
     def route(self, request: RunRequest) -> tuple[str, ...]:
         """Whom an input is for: explicit address, its source's focus, the phase, the fallback."""
+        source = request.input.source
         present = [agent.id for agent in self.registry.list()]
         return route(
             present,
             self._policy,
             address=request.agents,
-            focus=self.focus.get(request.input.source.id),
+            focus=self.focus.get(source.id) if source.kind == "participant" else None,
             phase=self.phase,
         ).agents
 
@@ -172,13 +123,14 @@ class RoomAgentRuntime:
         """Admit one input and wait until each run it starts or continues ends or asks back; one for each agent.
 
         Cancelling the caller cancels nothing. `on_admitted` learns each record before its driver starts. Refusals
-        (`room.*`, `run.*`) leave everything as it was.
+        (`room.*`, `run.*`) leave everything as it was. What continues or replaces one run is for one agent.
         """
         checked(request)
-        agents = self.route(request)
-        if len(agents) == 1:
-            return (await self._handle(request, agents[0], on_event, on_admitted),)
-        return tuple(await asyncio.gather(*(self._handle(request, agent, on_event, on_admitted) for agent in agents)))
+        agents = await self._addressed(request)
+        if len(agents) > 1 and not (request.continuation is None and request.supersession is None):
+            raise refuse("room.several_targets")
+        handled = [self._apart(self._handle(request, agent, on_event, on_admitted)) for agent in agents]
+        return tuple(await asyncio.gather(*(asyncio.shield(one) for one in handled)))
 
     async def handle_final_input(self, request: RunRequest) -> RunResult:
         """RFC-021's single turn for one agent, on the same engine; raises `room.several_targets` for more."""
@@ -191,44 +143,35 @@ class RoomAgentRuntime:
 
     def start_run(self, request: RunRequest, on_event: OnEvent | None = None) -> RunExecution:
         """Admit and run in the background, for one agent; returns at once."""
-        admitted: asyncio.Future[RunRecord] = asyncio.get_running_loop().create_future()
+        admitted: asyncio.Future[RunRecord | None] = asyncio.get_running_loop().create_future()
+        news = asyncio.Event()
+
+        def committed(entry: JournalEntry) -> None:
+            news.set()
+            if on_event is not None:
+                on_event(entry)
 
         async def handle() -> RunResult:
             try:
                 if len(self.route(checked(request))) != 1:
                     raise refuse("room.several_targets")
-                (result,) = await self.handle_run_input(request, on_event, admitted.set_result)
+                (result,) = await self.handle_run_input(request, committed, admitted.set_result)
             except WaysideError as error:
                 if not admitted.done():
                     admitted.set_exception(error)
                     admitted.exception()  # told through `result`; a stream nobody reads is fine
                 raise
+            finally:
+                if not admitted.done():
+                    admitted.set_result(None)
+                news.set()
             return result
 
         # Its refusal is for whoever awaits it, and must not end the room's task group.
         task = asyncio.ensure_future(handle())
-        task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
-        return RunExecution(self._follow(admitted, task), task)
-
-    async def _follow(
-        self, admitted: "asyncio.Future[RunRecord]", over: "asyncio.Task[RunResult]"
-    ) -> AsyncIterator[JournalEntry]:
-        record = await admitted
-        seen = 0
-        news = asyncio.Event()
-        live = self._live.get(record.id)
-        if live is not None:
-            live.watchers.append(lambda _: news.set())
-        over.add_done_callback(lambda _: news.set())
-        while True:
-            ended = over.done() or record.id not in self._live
-            news.clear()
-            for entry in await self._store.load_events(record.id, seen):
-                seen = entry.sequence
-                yield entry
-            if ended:
-                return
-            await news.wait()
+        task.add_done_callback(_seen)
+        task.add_done_callback(lambda _: news.set())
+        return RunExecution(follow(self._store, admitted, news, task), task)
 
     # --- recovery and control -------------------------------------------------------------------------------------
 
@@ -244,47 +187,44 @@ class RoomAgentRuntime:
         record = await self._store.load(run_id)
         if record is None:
             raise refuse("run.unknown")
-        if record.status is not RunStatus.ACTIVE:
-            return _result(record, duplicate=True)
         entries = await self._store.load_events(run_id)
+        if record.status is not RunStatus.ACTIVE:
+            await self._silent_journal(record, entries).record_outputs()
+            return result_of(record, duplicate=True)
         taken = recovered(record)
         if not await self._store.save(taken):
             # Somebody was faster: a cancellation, or another recovery. What they made of it stands.
             stored = await self._store.load(run_id)
-            return _result(stored or record, duplicate=True)
+            return result_of(stored or record, duplicate=True)
         live = self._begin(taken, entries, resumed=True, continuation=None, on_event=on_event)
         live.silent = not present
-        await live.journal.record_outputs()
         self._group.create_task(self._work(live), name="room.run")
         return await asyncio.shield(live.done)
 
     async def cancel_run(self, run_id: str, reason: str = "canceled") -> RunStatus:
         """Stop a run's work and its interruptible speech, then write its end. A run that is over stays as it ended."""
-        live = self._live.get(run_id)
-        if live is not None:
-            live.abort.abort(reason)
-        if self._speech is not None:
-            self._speech.withdraw(run_id)
-        if live is not None:
-            return (await live.journal.end(RunCanceled(reason))).status
-        record = await self._store.load(run_id)
-        if record is None:
-            raise refuse("run.unknown")
-        journal = RunJournal(self._store, record, (), self._new_id, lambda entry: self._tell(journal, None, entry))
-        return (await journal.end(RunCanceled(reason))).status
+        return await self._stop(run_id, reason)
 
     async def replay_run(self, run_id: str, after: int = 0) -> tuple[JournalEntry, ...]:
         """The journal after sequence `after`; repeats no speech, cue, action or provider call."""
         return await self._store.load_events(run_id, after)
 
     async def resume(self) -> tuple[RunRecord, ...]:
-        """Restore phase and focus after a restart; the runs that are open. Nothing is spoken by this."""
+        """Restore phase, focus and transcript after a restart; the runs that are open. Nothing is spoken by this.
+
+        `missing` are then the agents that were in the room before and are not in it now.
+        """
         state = await self._store.load_state(CONTEXT_STATE)
         if isinstance(state, dict):
-            phase, focus = state.get("phase"), state.get("focus")
+            phase, focus, agents = state.get("phase"), state.get("focus"), state.get("agents")
             self.phase = phase if isinstance(phase, str) else None
             if isinstance(focus, dict):
                 self.focus = {who: agent for who, agent in focus.items() if isinstance(agent, str)}
+            if isinstance(agents, list):
+                known = [agent for agent in agents if isinstance(agent, str)]
+                self.missing = tuple(agent for agent in known if self.registry.get(agent) is None)
+        for record in await self._store.load_runs():
+            await self._silent_journal(record, await self._store.load_events(record.id)).record_outputs()
         return await self._store.load_open(self.room)
 
     async def set_phase(self, phase: str | None) -> None:
@@ -304,12 +244,17 @@ class RoomAgentRuntime:
         await self._save_state()
 
     async def interrupt(self, reason: str = "interrupted") -> None:
-        """Stop every run and all speech in the room, on every channel."""
-        for run_id in tuple(self._live):
-            await self.cancel_run(run_id, reason)
+        """Stop all work and all speech in the room, on every channel. A question goes on waiting for its answer."""
+        working = tuple(self._live)
+        for run_id in working:
+            self._live[run_id].abort.abort(reason)
+        if self._speech is not None:
+            self._speech.withdraw_all()
+        for run_id in working:
+            await self._stop(run_id, reason, RunStatus.ACTIVE)
 
     def reached(self, run_id: str) -> int:
-        """Characters of a run's words that have reached people in this process so far."""
+        """Characters of a run's words that have reached people, while they are on their way; then the store knows."""
         return self._speech.reached(run_id) if self._speech is not None else 0
 
     # --- one input, one agent ---------------------------------------------------------------------------------------
@@ -319,68 +264,78 @@ class RoomAgentRuntime:
     ) -> RunResult:
         lane = self._lanes.setdefault(request.input.channel, asyncio.Lock())
         async with lane:
-            admitted = await self._admit(request, agent)
+            admitted = await self._entrance.admit(request, agent)
             if isinstance(admitted, RunRecord):
-                return _result(admitted, duplicate=True)
-            record, was_continued = admitted.record, admitted.continued
-            entries = await self._store.load_events(record.id) if was_continued else ()
-            continuation = _answered(entries) if was_continued else None
-            live = self._begin(record, entries, resumed=was_continued, continuation=continuation, on_event=on_event)
-        if on_admitted is not None:
-            on_admitted(record)
-        self._group.create_task(self._work(live), name="room.run")
+                return result_of(admitted, duplicate=True)
+            record, entries = admitted
+            if self._speech is not None and request.input.source.kind == "participant":
+                # Who asks anew has the floor: what is still being said of earlier answers stops (RFC-021 §7).
+                self._speech.withdraw_channel(record.channel, request.input.id)
+            answered = _answered(entries)
+            live = self._begin(record, entries, resumed=bool(entries), continuation=answered, on_event=on_event)
+            if on_admitted is not None:
+                _told(lambda: on_admitted(record))
+            self._group.create_task(self._work(live), name="room.run")
         return await asyncio.shield(live.done)
 
-    async def _admit(self, request: RunRequest, agent: str) -> Admit | RunRecord:
-        """Carry out what admission decides, until the input is in or was in before."""
-        visibility = self.registry.require(agent).visibility
-        for _ in range(ADMISSION_TRIES):
-            decision = admitting.decide(
-                request,
-                await self._situation(request, agent),
-                room=self.room,
-                agent=agent,
-                visibility=visibility,
-                new_run_id=self._new_id(),
-                budget_ms=self._deadline_ms,
-                now_ms=self._clock.boottime_ms(),
-            )
-            match decision:
-                case Duplicate(run_id=run_id):
-                    known = await self._store.load(run_id)
-                    if known is None:
-                        raise refuse("run.unknown")
-                    return known
-                case CancelFirst(run_id=run_id, reason=reason):
-                    await self.cancel_run(run_id, reason)
-                case Admit():
-                    await self._cancel_older(request, decision.record)
-                    try:
-                        stored = await self._store.admit(_written(decision, request))
-                    except WaysideError as error:
-                        if error.code not in {"run.open_exists", "run.stale_transition"}:
-                            raise
-                        continue
-                    return decision if stored.id == decision.record.id else stored
-        raise refuse("run.stale_transition", retryable=True)
+    def _apart(self, work: Coroutine[Any, Any, T]) -> "asyncio.Future[T]":
+        """Carry work out in the room's own time, whatever becomes of who asked; its refusal is for them alone."""
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
-    async def _situation(self, request: RunRequest, agent: str) -> Situation:
-        given = request.input
-        index = await self._store.load_by_input(self.room, given.channel, given.id, agent)
-        known = None if index is None else Known(index.fingerprint, index.run_id)
-        if known is not None and known.run_id is not None:
-            return Situation(known, None, None)
-        found = await self._store.load_open(self.room, given.channel, agent)
-        named = await self._store.load(request.supersession.run_id) if request.supersession else None
-        return Situation(known, found[0] if found else None, named)
+        async def carry() -> None:
+            try:
+                outcome.set_result(await work)
+            except Exception as error:  # noqa: BLE001 - handed on whole
+                outcome.set_exception(error)
+                outcome.exception()
+            finally:
+                if not outcome.done():
+                    outcome.cancel()
 
-    async def _cancel_older(self, request: RunRequest, record: RunRecord) -> None:
+        self._group.create_task(carry(), name="room.input")
+        return outcome
+
+    async def _addressed(self, request: RunRequest) -> tuple[str, ...]:
+        """Whom an input goes to. A retry of one that was routed goes to who had it, wherever it would be routed now."""
+        agents = self.route(request)
+        if request.agents:
+            return agents
+        had = await self._entrance.had(request)
+        return agents if not had or set(had) & set(agents) else had
+
+    async def _stop_older(self, record: RunRecord) -> None:
         """A newer input makes older work on its own channel stale, whoever does it (RFC-021 §7)."""
         for run_id, live in tuple(self._live.items()):
             other = live.journal.record
-            same_channel = other.channel == request.input.channel and run_id != record.id
-            if same_channel and other.status is RunStatus.ACTIVE and other.input.id != request.input.id:
-                await self.cancel_run(run_id, admitting.SUPERSEDED)
+            same_channel = other.channel == record.channel and run_id != record.id
+            if same_channel and other.status is RunStatus.ACTIVE and other.input.id != record.input.id:
+                await self._stop(run_id, admitting.SUPERSEDED, RunStatus.ACTIVE)
+
+    async def _stop(self, run_id: str, reason: str, seen: RunStatus | None = None) -> RunStatus:
+        """Abort a run's work and end it; with `seen` only when it still is as it was seen."""
+        live = self._live.get(run_id)
+        if live is not None:
+            live.abort.abort(reason)
+        if self._speech is not None:
+            self._speech.withdraw(run_id)
+        if live is not None:
+            journal = live.journal
+        else:
+            record = await self._store.load(run_id)
+            if record is None:
+                raise refuse("run.unknown")
+            journal = self._silent_journal(record, ())
+        status = (await journal.end(RunCanceled(reason), seen=seen)).status
+        taken_up = self._live.get(run_id)
+        if taken_up is not None and status.terminal:
+            # Work that began on it while it was being ended.
+            taken_up.abort.abort(reason)
+        return status
+
+    def _silent_journal(self, record: RunRecord, entries: tuple[JournalEntry, ...]) -> RunJournal:
+        """The journal of a run that is not being worked on here."""
+        journal = RunJournal(self._store, record, entries, self._new_id, lambda entry: self._tell(journal, None, entry))
+        return journal
 
     def _begin(
         self,
@@ -391,14 +346,12 @@ class RoomAgentRuntime:
         continuation: Continuation | None,
         on_event: OnEvent | None,
     ) -> _Live:
-        self._order += 1
         journal = RunJournal(
             self._store, record, tuple(entries), self._new_id, lambda entry: self._tell(journal, live, entry)
         )
         live = _Live(
             journal,
             AbortSignal(),
-            self._order,
             resumed,
             continuation,
             asyncio.get_running_loop().create_future(),
@@ -416,8 +369,10 @@ class RoomAgentRuntime:
         run = Attempt(journal, self._events(live), live.abort, self._clock, self._presenter(live))
         fault = ""
         try:
+            if live.resumed:
+                await journal.record_outputs()
             await run.run()
-            if live.abort.aborted and journal.record.open:
+            if live.abort.aborted and journal.record.status is RunStatus.ACTIVE:
                 await journal.end(RunCanceled(live.abort.reason), attempt)
         except WaysideError as error:
             # The store failed and there is no other: the run stays as it was last committed, to be recovered.
@@ -431,9 +386,11 @@ class RoomAgentRuntime:
                 del self._live[record.id]
             aborted = record.status in {RunStatus.FAILED, RunStatus.CANCELED, RunStatus.ACTIVE}
             if self._speech is not None:
+                if record.status is RunStatus.CANCELED:
+                    self._speech.withdraw(record.id)
                 self._speech.attempt_over(record.id, attempt, aborted=aborted)
             if not live.done.done():
-                live.done.set_result(_result(record, decisions=live.decisions, error=run.error))
+                live.done.set_result(result_of(record, decisions=live.decisions, error=run.error))
             self._lifecycle(record.status.value, record, (self._clock.now() - live.started) * 1000)
 
     async def _events(self, live: _Live) -> AsyncIterator[DriverEvent]:
@@ -457,6 +414,8 @@ class RoomAgentRuntime:
             checkpoint=record.checkpoint,
             continuation=live.continuation,
         )
+        if live.abort.aborted:
+            return
         async for event in self.registry.run(record.agent, context):
             yield event
 
@@ -467,35 +426,31 @@ class RoomAgentRuntime:
     def _tell(self, journal: RunJournal, live: _Live | None, entry: JournalEntry) -> None:
         """Everybody who watches learns of a committed event; one who fails is no other's concern."""
         record = journal.record
-        audible = live is not None and not live.silent
-        if audible and isinstance(entry.event, AssistantOutput) and self._speech is not None:
-            self._speech.output(record, entry)
-        watchers: list[OnEvent] = list(live.watchers) if live else []
         if live is not None and isinstance(entry.event, Decision):
             live.decisions.append(entry.event)
+        if live is not None and not live.silent and self._speech is not None:
+            speech = self._speech
+            _told(lambda: speech.output(record, entry))
+        for watch in tuple(live.watchers) if live else ():
+            _told(lambda watch=watch: watch(entry))  # type: ignore[misc]  # bound now, called now
         if self._hooks.on_entry is not None:
             on_entry = self._hooks.on_entry
-            watchers.append(lambda committed: on_entry(record, committed))
-        for watch in watchers:
-            try:
-                watch(entry)
-            except Exception:  # noqa: BLE001 - an observer is outside code; what it raises may hold content
-                log.warning("run.observer_failed", code="run.observer_failed")
+            _told(lambda: on_entry(record, entry))
 
     def _lifecycle(self, kind: str, record: RunRecord, duration_ms: float = 0.0) -> None:
         if self._hooks.lifecycle is not None:
-            self._hooks.lifecycle(
-                RunLifecycle(
-                    kind,
-                    record.id,
-                    record.agent,
-                    record.channel,
-                    record.attempt,
-                    record.input.id,
-                    duration_ms,
-                    record.code,
-                )
+            tell = self._hooks.lifecycle
+            news = RunLifecycle(
+                kind,
+                record.id,
+                record.agent,
+                record.channel,
+                record.attempt,
+                record.input.id,
+                duration_ms,
+                record.code,
             )
+            _told(lambda: tell(news))
 
     async def _save_state(self) -> None:
         focus: dict[str, Json] = dict(self.focus)
@@ -503,19 +458,17 @@ class RoomAgentRuntime:
         await self._store.save_state(CONTEXT_STATE, {"phase": self.phase, "focus": focus, "agents": agents})
 
 
-def _written(decision: Admit, request: RunRequest) -> Admission:
-    record, given = decision.record, request.input
-    row = TranscriptRow(
-        record.room,
-        record.channel,
-        f"in:{given.id}",
-        "visitor",
-        given.source.id,
-        given.text,
-        record.id,
-        record.disclosure,
-    )
-    return Admission(record, decision.fingerprint, row, decision.continued)
+def _told(tell: Callable[[], None]) -> None:
+    """Tell whoever watches; one who fails is no other's concern, and no run's."""
+    try:
+        tell()
+    except Exception:  # noqa: BLE001 - an observer is outside code; what it raises may hold content
+        log.warning("run.observer_failed", code="run.observer_failed")
+
+
+def _seen(work: "asyncio.Future[Any]") -> None:
+    if not work.cancelled():
+        work.exception()
 
 
 def _answered(entries: Sequence[JournalEntry]) -> Continuation | None:
@@ -523,29 +476,3 @@ def _answered(entries: Sequence[JournalEntry]) -> Continuation | None:
         if isinstance(entry.event, InputRequested):
             return Continuation(entry.event.request_id, entry.event.token)
     return None
-
-
-def _result(
-    record: RunRecord,
-    *,
-    duplicate: bool = False,
-    decisions: Sequence[Decision] = (),
-    error: Exception | None = None,
-) -> RunResult:
-    utterances: tuple[RoomUtterance, ...] = ()
-    interactions: tuple[InteractionDraft, ...] = ()
-    action: ActionProposal | None = None
-    for decision in decisions:
-        utterances += decision.utterances
-        interactions += decision.interactions
-        action = decision.action or action
-    return RunResult(
-        record.id,
-        record.agent,
-        record.status,
-        record.attempt,
-        record.code,
-        duplicate,
-        AgentDecision(utterances, interactions, action),
-        error,
-    )

@@ -162,11 +162,11 @@ async def test_a_newer_input_stops_older_work_on_its_own_channel_only() -> None:
     guide, potter, referee = (Script(60, says("Late.")) for _ in range(3))
     newer = Script(says("Now."))
     async with room(guide=guide, potter=potter, referee=referee, newer=newer) as r:
-        stale = [r.begin(r.ask(agents=("guide",))), r.begin(r.ask(agents=("potter",), input_id="second"))]
+        stale = asyncio.ensure_future(r.runtime.handle_run_input(r.ask(agents=("guide", "potter"))))
         other = r.begin(r.ask(channel="b", agents=("referee",)))
         await asyncio.sleep(1)
         await r.answer(r.ask(agents=("newer",)))
-        ended = [(await task).status for task in stale]
+        ended = [result.status for result in await stale]
 
         assert not other.done()
         await r.runtime.cancel_run((await r.store.load_open("hall"))[0].id)

@@ -87,8 +87,18 @@ class Sidecar:
 
 
 @asynccontextmanager
-async def sidecar(folder: Path, pack: Path, *, environment: dict[str, str] | None = None, port: int | None = None):
-    """Start one, wait until it is ready, end it with SIGTERM. One that died may be started again on its `port`."""
+async def sidecar(
+    folder: Path,
+    pack: Path,
+    *,
+    environment: dict[str, str] | None = None,
+    port: int | None = None,
+    until: str = "/ready",
+):
+    """Start one, wait until it is ready, end it with SIGTERM. One that died may be started again on its `port`.
+
+    `until` names the path whose 200 is waited for; `/live` is there before anything else.
+    """
     port = port or free_port()
     folder.mkdir(parents=True, exist_ok=True)
     # Models are joined once a machine, not once a test.
@@ -108,10 +118,10 @@ async def sidecar(folder: Path, pack: Path, *, environment: dict[str, str] | Non
     running = Sidecar(process, port, folder)
     try:
         began = time.monotonic()
-        while not await _ready(running):
+        while not await _answers(running, until):
             assert process.returncode is None, (folder / "output.log").read_text()
             assert time.monotonic() - began < 60
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.02)
         yield running
     finally:
         if process.returncode is None:
@@ -121,8 +131,8 @@ async def sidecar(folder: Path, pack: Path, *, environment: dict[str, str] | Non
         out.close()
 
 
-async def _ready(running: Sidecar) -> bool:
+async def _answers(running: Sidecar, path: str) -> bool:
     try:
-        return (await running.get("/ready"))[0] == 200
+        return (await running.get(path))[0] == 200
     except aiohttp.ClientError:
         return False

@@ -92,6 +92,21 @@ async def test_a_page_of_another_visit_gets_nothing_of_a_visit_that_was_taken_up
         assert [] == snapshot["lines"]
 
 
+async def test_a_page_that_is_back_before_the_kiosk_is_open_does_not_end_its_own_visit(built_pack, tmp_path):
+    nowhere = {"PULSE_SERVER": "unix:/nonexistent"}
+    async with sidecar(tmp_path / "s", built_pack, environment=nowhere) as first, first.page() as page:
+        await page.send("start", language="en")
+        await page.send("say", text="Tell me about the xylophonecanary")
+        await page.until(lambda: page.of("utterance"))
+        await asyncio.sleep(1)
+        token = page.of("welcome")[-1]["visit_token"]
+        await first.kill()
+    again = sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port, until="/live")
+    async with again as second, second.page(visit_token=token) as page:
+        assert token == page.of("welcome")[0]["visit_token"]
+        assert page.of("snapshot")[0]["lines"]
+
+
 async def test_power_off_starts_clean(built_pack, tmp_path):
     """The runtime directory is wiped, as RAM is when the power goes."""
     nowhere = {"PULSE_SERVER": "unix:/nonexistent", "XDG_RUNTIME_DIR": ""}

@@ -70,6 +70,8 @@ def test_only_agents_who_are_there_are_ever_chosen(present: frozenset[str], focu
         ("Exekias, what is this?", "exekias"),
         ("Exekias, did Achilles love her?", "exekias"),
         ("Exekias, who taught you?", "exekias"),
+        ("Exekias, which hero is this?", "exekias"),
+        ("Lydos, who broke the Portland Vase?", "lydos"),
         ("Exekias can you hear me", "exekias"),
         ("Exekias?", "exekias"),
         ("Hello Exekias who are you", "exekias"),

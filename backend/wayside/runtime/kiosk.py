@@ -61,6 +61,7 @@ class Kiosk:
         self._answered = answered
         self._group: asyncio.TaskGroup | None = None
         self._opened = asyncio.Event()
+        self._known = asyncio.Event()  # whether a visit of before goes on
         self._closing = asyncio.Event()
         self._host: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
@@ -75,6 +76,10 @@ class Kiosk:
         """Return when a visit can begin, or never will."""
         await self._opened.wait()
 
+    async def known(self) -> None:
+        """Return when it is known whether a visit of before goes on: a page that greets earlier would end it."""
+        await self._known.wait()
+
     @property
     def degraded(self) -> frozenset[str]:
         """Codes of devices that are missing."""
@@ -87,13 +92,18 @@ class Kiosk:
 
     async def run(self) -> None:
         """Serve visits until closed."""
+        left = await self._left_over()
         await self._parts.link.start()
         self._parts.link.set_gain(None, self.volume_db)
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
+                if left is None and self._parts.stores.notices:
+                    group.create_task(self._forget_unreadable(), name="kiosk.forget")
                 pumps = [group.create_task(work) for work in (self._frames(), self._events())]
-                await self._take_up()
+                if left is not None:
+                    await self._take_up(*left)
+                self._known.set()
                 self._opened.set()
                 await self._closing.wait()
                 await self.reset("shutdown")
@@ -106,6 +116,7 @@ class Kiosk:
     def close(self) -> None:
         """Ask `run` to end."""
         self._closing.set()
+        self._known.set()
         self._opened.set()
 
     async def start_visit(self, language: str) -> Visit:
@@ -139,22 +150,28 @@ class Kiosk:
             raise WaysideError("visit.fault", "The visit could not begin.", retryable=True)
         return ready.result()
 
-    async def _take_up(self) -> None:
-        """Go on with the visit of a dead process, when somebody may still stand there; else forget it."""
+    async def _left_over(self) -> tuple[RunStore, VisitState] | None:
+        """The visit of a dead process when somebody may still stand there; else it is forgotten at once."""
         store = await self._parts.stores.left_over()
-        if store is None:
-            if self._parts.stores.notices and self._group is not None:
-                self._group.create_task(self._forget_unreadable(), name="kiosk.forget")
-            return
-        try:
-            left = state_from_json(await store.load_state(STATE))
+        if store is not None:
+            try:
+                left = state_from_json(await store.load_state(STATE))
+            except WaysideError as error:
+                log.warning("visit.not_taken_up", code=error.code)
+                left = None
             if left is not None and self._may_go_on(left):
-                await self._begin(left.language, store, left)
-                log.info("visit.taken_up", language=left.language)
-                return
+                return store, left
+            await self._forget(store)
+        self._known.set()
+        return None
+
+    async def _take_up(self, store: RunStore, left: VisitState) -> None:
+        try:
+            await self._begin(left.language, store, left)
+            log.info("visit.taken_up", language=left.language)
         except WaysideError as error:
             log.warning("visit.not_taken_up", code=error.code)
-        await self._forget(store)
+            await self._forget(store)
 
     async def _forget_unreadable(self) -> None:
         """What can't be read is nobody's visit any more once its grace time has passed."""

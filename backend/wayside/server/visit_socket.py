@@ -4,6 +4,7 @@ Every state-changing frame is answered by `ack` or `error`; a repeated command i
 """
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from dataclasses import asdict
 from typing import Any, assert_never
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 from wayside.core.content import Pack
 from wayside.core.errors import WaysideError
 from wayside.runtime import screen
-from wayside.runtime.kiosk import Kiosk, ResetReason
+from wayside.runtime.kiosk import OPENING_DEADLINE_S, Kiosk, ResetReason
 from wayside.runtime.logs import get_logger
 from wayside.runtime.visit import Visit
 from wayside.server.security import Access
@@ -237,6 +238,9 @@ class VisitSocket:
         A page without a visit token is the kiosk's own screen after a reload: it goes on with the visit. A page with
         the token of another visit slept through a reset; whoever stands before it must not read this visitor's words.
         """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OPENING_DEADLINE_S):
+                await self._kiosk.known()
         visit = self._kiosk.visit
         if visit is not None and hello.visit_token and hello.visit_token != visit.token:
             await self._kiosk.reset("replaced")

@@ -96,6 +96,7 @@ _ASKING = _words("what when where who which que cuando donde quien cual como")
 _ASKED = _words("can could do did does are were will would have had should may")
 # Words that, right after a name and a pause, may go on about it: "Exekias, the potter, …".
 _ABOUT = _words("who whom whose which that the a an and or que quien cuyo cuya el la los las un una y e o u")
+_WHO = _words("who whom whose which what")
 _THIRD = _words("he she they it his her their")
 _BE = _ASKED | _words("is was has")
 _SECOND = _words(
@@ -114,11 +115,12 @@ _WISH = _words(
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """Folded words, the numbers of those before a pause, and of those before a Spanish question."""
+    """Folded words, the numbers of those before a pause, and of those before a Spanish question; `asks` at its end."""
 
     words: tuple[str, ...]
     pauses: frozenset[int]
     questions: frozenset[int]
+    asks: bool
 
 
 def _read(text: str) -> _Text:
@@ -131,7 +133,7 @@ def _read(text: str) -> _Text:
         pauses.add(len(words) - 1)
         if "¿" in pause:
             questions.add(len(words) - 1)
-    return _Text(tuple(words), frozenset(pauses), frozenset(questions))
+    return _Text(tuple(words), frozenset(pauses), frozenset(questions), text.rstrip().endswith("?"))
 
 
 def _spoken_to(text: _Text, name: tuple[str, ...], others: Collection[tuple[str, ...]]) -> bool:
@@ -144,9 +146,17 @@ def _spoken_to(text: _Text, name: tuple[str, ...], others: Collection[tuple[str,
             return True
         if set(before) <= _OPENING:
             greeted = bool(before) and before[-1] in _GREETING and start - 1 not in text.pauses
-            asked = end - 1 in text.questions
+            asked = end - 1 in text.questions or _asked_outright(text, end)
             return greeted or asked or _opens(rest, others, paused=end - 1 in text.pauses)
     return False
+
+
+def _asked_outright(text: _Text, end: int) -> bool:
+    """Whether a whole question stands after the name: "Guide, who broke it?", but not "Exekias, who made it, was …"."""
+    rest = text.words[end:]
+    unbroken = text.pauses.isdisjoint(range(end, len(text.words) - 1))
+    outright = end - 1 in text.pauses and text.asks and unbroken and _THIRD.isdisjoint(rest)
+    return outright and bool(rest) and rest[0] in _WHO
 
 
 def _asks_for(before: tuple[str, ...]) -> bool:

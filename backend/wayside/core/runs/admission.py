@@ -101,6 +101,8 @@ def decide(
         checkpoint = plain(request.supersession.checkpoint, "run.checkpoint_malformed")
         policy = request.supersession.input_policy
         if policy.mode == "append":
+            if not _same_speaker(named, request):
+                raise refuse("run.supersession_mismatch")
             text = merge_room_agent_input_fragments(named.input.text, text, policy.max_length)
             appended_to = named.id
             # Its words go on in this input, so nobody hears them who could not before (RFC-021 §6).

@@ -35,7 +35,7 @@ from wayside.runtime.guide import room_registry
 from wayside.runtime.kiosk import KioskSettings
 from wayside.runtime.parts import Generations, Parts
 from wayside.stores.sqlite.passages import SqlitePassageIndex, build_index
-from wayside.stores.sqlite.visits import VisitFolder, ram_folder
+from wayside.stores.sqlite.visits import VisitFolder, in_ram, ram_folder, swaps_to_disk
 from wayside.wire.site import Site, read_settings, read_site
 
 T = TypeVar("T")
@@ -224,10 +224,25 @@ def visit_stores(runtime_dir: Path | None, port: int) -> VisitFolder:
 
     `port` is this process's alone, and so is the folder: nobody else's visit is taken up.
     """
-    own = f"wayside-{os.getuid()}"
+    return VisitFolder(ram_folder(place / f"visits-{port}" for place in _runtime_places(runtime_dir)))
+
+
+def privacy() -> dict[str, str]:
+    """Where a visit lives on this machine, and whether it could reach a disk; for whoever sets it up."""
+    ram = next((folder for folder in _runtime_places(None) if in_ram(folder)), None)
+    swaps = swaps_to_disk()
+    return {
+        "visits": f"in RAM, under {ram}" if ram else "in memory alone: a crash ends them",
+        "swap": f"on ({', '.join(swaps)}): turn it off or encrypt it, or a visit may reach the disk"
+        if swaps
+        else "off",
+    }
+
+
+def _runtime_places(runtime_dir: Path | None) -> list[Path]:
     session = os.environ.get("XDG_RUNTIME_DIR")
-    places = [runtime_dir, Path(session) / "wayside" if session else None, Path("/dev/shm") / own]  # noqa: S108 - private
-    return VisitFolder(ram_folder(place / f"visits-{port}" for place in places if place is not None))
+    own = Path("/dev/shm") / f"wayside-{os.getuid()}"  # noqa: S108 - made private before it is used
+    return [place for place in (runtime_dir, Path(session) / "wayside" if session else None, own) if place is not None]
 
 
 def kiosk_settings(place: Place) -> KioskSettings:

@@ -13,7 +13,7 @@ from wayside.core.errors import WaysideError
 from wayside.ports.run_store_memory import MemoryRunStore
 from wayside.stores.sqlite import visits
 from wayside.stores.sqlite.runs import MIGRATIONS, SqliteRunStore
-from wayside.stores.sqlite.visits import VisitFolder, in_ram, ram_folder
+from wayside.stores.sqlite.visits import VisitFolder, in_ram, ram_folder, swaps_to_disk
 
 
 @pytest.fixture
@@ -244,3 +244,16 @@ def test_the_first_usable_folder_in_ram_is_taken(tmp_path: Path, monkeypatch: py
     assert 0o700 == stat.S_IMODE(wanted.stat().st_mode)
     assert not (tmp_path / "later").exists()
     assert None is ram_folder([tmp_path / "disk"])
+
+
+def test_swap_on_a_disk_is_found_and_compressed_ram_is_not(tmp_path: Path) -> None:
+    swaps = tmp_path / "swaps"
+    swaps.write_text(
+        "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+        "/dev/zram0                              partition\t8388604\t\t0\t\t100\n"
+        "/dev/vda2                               partition\t2097148\t\t0\t\t-2\n"
+        "/swapfile                               file\t\t2097148\t\t0\t\t-3\n"
+    )
+
+    assert ("/dev/vda2", "/swapfile") == swaps_to_disk(swaps)
+    assert () == swaps_to_disk(tmp_path / "missing")

@@ -29,6 +29,7 @@ async def doctor(place: wiring.Place, *, measure: bool) -> dict[str, Any]:
         "models": _models(place),
         "missing": [{"code": e.code, "what": e.message, "remedy": e.remedy} for e in speech.missing],
         "devices": await _devices(DeviceSettings(site.audio.microphone, site.audio.loudspeaker)),
+        "privacy": wiring.privacy(),
         "timings": {},
     }
     try:
@@ -52,6 +53,7 @@ def doctor_lines(report: dict[str, Any]) -> list[str]:
     lines += [f"  program        {name}: {where}" for name, where in report["programs"].items()]
     lines += [f"  model          {name}: {where}" for name, where in report["models"].items()]
     lines += [f"  device         {name}: {state}" for name, state in report["devices"].items()]
+    lines += [f"  {name:<14} {state}" for name, state in report["privacy"].items()]
     for language, times in report["timings"].items():
         shown = ", ".join(f"{name} {value}" for name, value in times.items() if name != "language")
         lines.append(f"  timing         {language}: {shown}")

@@ -23,6 +23,7 @@ from wayside.stores.sqlite.runs import SqliteRunStore
 
 RAM = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 MOUNTS = Path("/proc/mounts")
+SWAPS = Path("/proc/swaps")
 SUFFIX = ".visit"
 ASIDE = ".unreadable"
 NOT_RECOVERABLE = frozenset({"store.not_recoverable"})
@@ -150,6 +151,16 @@ def _gone(path: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def swaps_to_disk(swaps: Path = SWAPS) -> tuple[str, ...]:
+    """The swap areas to which memory, and a visit with it, could be written: all but compressed RAM."""
+    try:
+        lines = swaps.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
+    except OSError:
+        return ()
+    areas = (line.split()[0] for line in lines if line.split())
+    return tuple(area for area in areas if not Path(area).name.startswith("zram"))
 
 
 def _private(folder: Path) -> None:

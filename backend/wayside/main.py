@@ -6,8 +6,10 @@ import importlib.metadata
 import os
 import resource
 import secrets
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -76,7 +78,7 @@ class Place:
     @property
     def pack_folder(self) -> Path:
         """The built pack in use."""
-        return self.pack or self.state / "packs" / SAMPLE_PACK
+        return self.pack or self.state / "packs" / f"{SAMPLE_PACK}-{_sample_id()}"
 
     def site(self) -> tuple[Site, list[str]]:
         """The site's configuration and what is wrong with it."""
@@ -175,8 +177,8 @@ class Speech:
 def content(place: Place) -> Content:
     """Load the built pack; raises `pack.*` with what to do.
 
-    Where no pack is named, the sample pack is built first, without recordings (some seconds, once a version). Call it
-    outside an event loop.
+    Where no pack is named, the sample pack is built first, without recordings (some seconds, once for each state of its
+    source). Call it outside an event loop.
     """
     folder = place.pack_folder
     try:
@@ -185,6 +187,9 @@ def content(place: Place) -> Content:
         if place.pack is not None:
             raise
     asyncio.run(build_pack(sample_source(), folder, build_index, open_index=SqlitePassageIndex))
+    for older in folder.parent.glob(f"{SAMPLE_PACK}*"):
+        if older != folder:
+            shutil.rmtree(older, ignore_errors=True)
     return _load(folder)
 
 
@@ -261,6 +266,15 @@ def sample_source() -> Path:
     """The sample pack as curators wrote it: inside the wheel, or in the checkout."""
     inside = Path(__file__).parent / "assets" / "packs" / SAMPLE_PACK
     return inside if inside.is_dir() else Path(__file__).parents[2] / "assets" / "packs" / SAMPLE_PACK
+
+
+@cache
+def _sample_id() -> str:
+    """Names the state of the sample's source, so that an upgrade brings its new words."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in sample_source().rglob("*") if path.is_file()):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def no_core_dumps() -> None:

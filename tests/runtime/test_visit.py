@@ -96,6 +96,22 @@ async def test_talking_over_the_guide_is_silent_at_once_and_remembered_as_heard(
 
 
 @virtually
+async def test_a_question_that_goes_on_after_a_breath_is_asked_once_and_whole():
+    """D24. The unanswered input and its continuation are one; what was asked of the first run reaches nobody."""
+    heard = [ScriptedSegment("Tell me about the", 0.1), ScriptedSegment("blue vase", 0.1, ("blue", "blue vase"))]
+    async with scene(*heard, automatic=True, dialogue=ScriptedDialogue(delay_s=3)) as s:
+        s.speak(1)
+        await s.until(lambda: len(s.dialogue.contexts) == 1)
+        s.speak(1)
+        await s.until(lambda: len(s.answered) == 2)
+
+        assert ["Tell me about the", "Tell me about the blue vase"] == [c.question for c in s.dialogue.contexts]
+        assert () == s.dialogue.contexts[1].history
+        assert "" == s.answered[0].answer
+        assert ANSWER == s.answered[1].delivery.heard.text
+
+
+@virtually
 async def test_an_acknowledgement_holds_and_goes_on_with_the_very_next_sample():
     async with scene("mm-hm", automatic=True) as s:
         s.visit.say("Who made it?")

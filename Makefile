@@ -5,7 +5,7 @@ PACK := pottery
 PACK_SOURCES = $(shell find assets/packs/$(PACK) -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page pack run test test-python test-page check lock clean
+.PHONY: help setup page pack run test test-python test-page crash check lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -37,6 +37,10 @@ test-page: ## the page's tests alone
 	@echo "== page tests"
 	@installer/build-page --npm run test --silent
 	@installer/build-page --npm run e2e --silent
+
+crash: ## kill the run engine at every named point and 200 times at random, and look at what is left (some minutes)
+	@echo "== crash"
+	@WAYSIDE_CRASH_KILLS=200 $(PYTHON) -m pytest tests/crash
 
 check: ## formatting, lint, types, layers; of the page too
 	@echo "== ruff format"; $(PYTHON) -m ruff format --check -q .

@@ -68,14 +68,13 @@ def _checked(event: object) -> DriverEvent:
 
 
 def _checkpoint(state: object) -> Json:
-    kept = plain(state, "run.checkpoint_malformed")
     try:
-        whole = _text(canonical(kept), MAX_CHECKPOINT_CHARS)
-    except ValueError:  # a number of thousands of digits
-        whole = False
-    if not whole:
-        raise refuse("run.checkpoint_malformed")
-    return kept
+        kept = plain(state, "run.checkpoint_malformed")
+        if _text(canonical(kept), MAX_CHECKPOINT_CHARS):
+            return kept
+    except (ValueError, OverflowError):  # a number of more digits than are ever written
+        pass
+    raise refuse("run.checkpoint_malformed") from None
 
 
 def _decision(event: Decision) -> None:

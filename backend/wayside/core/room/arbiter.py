@@ -11,7 +11,7 @@ from wayside.core.room.disclosure import Disclosure
 MAX_WAITING = 16
 EXPIRES_S = 30.0
 
-Reason = Literal["expired", "queue_full", "not_for_this_surface", "canceled", "superseded", "empty"]
+Reason = Literal["expired", "queue_full", "not_for_this_surface", "canceled", "superseded", "too_long"]
 
 
 @dataclass(frozen=True, slots=True)

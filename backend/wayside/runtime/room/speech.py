@@ -142,7 +142,10 @@ class RoomSpeech:
                 interruptible=event.interruptible,
             )
             self._arbitrate(arbiter.Offered(offer))
+        shortened = outgoing.feed.truncated
         outgoing.feed.put(event.delta)
+        if outgoing.feed.truncated and not shortened:
+            self._suppressed(request, "too_long")
 
     def attempt_over(self, run_id: str, attempt: int, *, aborted: bool) -> None:
         """No more words come of this attempt; with `aborted` the rest is not to be spoken, if it may be interrupted."""
@@ -203,6 +206,7 @@ class RoomSpeech:
         request = outgoing.request
         try:
             if not await outgoing.granted:
+                await self._save(outgoing, "suppressed")
                 return None
             _told(lambda: self._observer.speech_started(request))
             saving = asyncio.ensure_future(self._keep_saving(outgoing))
@@ -213,8 +217,8 @@ class RoomSpeech:
             finally:
                 saving.cancel()
             await asyncio.wait({saving})
-            # Closed in the store before the next reply may begin.
-            await self._save(outgoing)
+            # Closed in the store before the next reply may begin, also when nothing of it was heard.
+            await self._save(outgoing, "interrupted")
             _told(lambda: self._observer.speech_ended(request, outgoing.last))
             return outgoing.last
         finally:
@@ -238,8 +242,11 @@ class RoomSpeech:
             await asyncio.sleep(SAVE_EVERY_S)
             await self._save(outgoing)
 
-    async def _save(self, outgoing: _Outgoing) -> None:
+    async def _save(self, outgoing: _Outgoing, unheard: str | None = None) -> None:
+        """Write what has reached people; `unheard` is the state of a reply that is over and of which nothing has."""
         news = outgoing.last
+        if news is None and unheard is not None:
+            news = Reached(0, "voice", 0, "timed", unheard)
         if news is None or news == outgoing.saved:
             return
         request = outgoing.request

@@ -4,11 +4,15 @@ Built from the journal and the deliveries of that channel alone (RFC-021 §10.15
 """
 
 from collections import OrderedDict
+from typing import TypeVar
 
 from wayside.core.runs.events import AssistantOutput, Decision, JournalEntry, ShowSources
 from wayside.core.runs.record import RunRecord
 from wayside.ports.room_agent import MemoryItem
 from wayside.ports.run_store import DeliveryRow, RunStore
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 MAX_ROWS = 24
 MAX_CACHED = 64
@@ -21,6 +25,7 @@ class ChannelMemory:
         self._store = store
         self._room = room
         self._settled: OrderedDict[tuple[str, str], tuple[MemoryItem, ...]] = OrderedDict()
+        self._over: OrderedDict[str, RunRecord] = OrderedDict()
 
     async def of(self, record: RunRecord) -> tuple[MemoryItem, ...]:
         """The memory for answering this run's present input, oldest first; that input itself is not in it.
@@ -30,7 +35,7 @@ class ChannelMemory:
         rows = await self._store.load_transcript(self._room, record.channel, 2 * MAX_ROWS)
         runs: dict[str, RunRecord] = {}
         for run_id in dict.fromkeys(row.run_id for row in rows):
-            found = record if run_id == record.id else await self._store.load(run_id)
+            found = record if run_id == record.id else await self._run(run_id)
             if found is not None:
                 runs[run_id] = found
         # Words that a later input begins with are in that one.
@@ -58,11 +63,21 @@ class ChannelMemory:
         deliveries = await self._store.load_deliveries((run.id,))
         items = delivered_items(run, entries, deliveries)
         closed = {d.attempt for d in deliveries if d.state not in {"speaking", "held"}}
-        if run.status.terminal and closed >= {e.attempt for e in entries}:
-            self._settled[key] = items
-            while len(self._settled) > MAX_CACHED:
-                self._settled.popitem(last=False)
+        if run.status.terminal and closed >= {e.attempt for e in entries if isinstance(e.event, AssistantOutput)}:
+            _keep(self._settled, key, items)
         return items
+
+    async def _run(self, run_id: str) -> RunRecord | None:
+        known = self._over.get(run_id) or await self._store.load(run_id)
+        if known is not None and known.status.terminal:
+            _keep(self._over, run_id, known)
+        return known
+
+
+def _keep(cache: OrderedDict[K, V], key: K, value: V) -> None:
+    cache[key] = value
+    while len(cache) > MAX_CACHED:
+        cache.popitem(last=False)
 
 
 def delivered_items(

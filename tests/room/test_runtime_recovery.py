@@ -378,3 +378,21 @@ async def test_a_store_that_fails_while_a_run_is_taken_up_leaves_nothing_behind(
 
         assert ("store.full", RunStatus.COMPLETED) == (failed.code, result.status)
         assert ["Part.", "Rest."] == await r.said()
+
+
+@virtually
+async def test_a_caller_who_leaves_cancels_nothing() -> None:
+    """D16. Not even while its input is being admitted."""
+    store = PacedStore()
+    async with room(store=store, guide=Script(1, says("Yes."))) as r:
+        gate = store.gate("admit", "after")
+        task = r.begin()
+        await gate.reached.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        gate.opened.set()
+        await asyncio.sleep(5)
+
+        assert task.cancelled()
+        assert ["Yes."] == await r.said()
+        await check_invariants(store)

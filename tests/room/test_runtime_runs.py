@@ -493,21 +493,3 @@ async def test_late_output_of_a_replaced_run_reaches_nothing() -> None:
         assert ["RunCanceled"] == await r.kinds(old.run_id)
         assert (["New."], ["New."]) == (await r.said(), list(r.voice.spoken.values()))
         assert [second.run_id] == [entry.run_id for _, entry in r.entries if isinstance(entry.event, AssistantOutput)]
-
-
-@virtually
-async def test_a_caller_who_leaves_cancels_nothing() -> None:
-    """D16. Not even while its input is being admitted."""
-    store = PacedStore()
-    async with room(store=store, guide=Script(1, says("Yes."))) as r:
-        gate = store.gate("admit", "after")
-        task = r.begin()
-        await gate.reached.wait()
-        task.cancel()
-        await asyncio.wait({task})
-        gate.opened.set()
-        await asyncio.sleep(5)
-
-        assert task.cancelled()
-        assert ["Yes."] == await r.said()
-        await check_invariants(store)

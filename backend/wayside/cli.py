@@ -112,6 +112,14 @@ def _parser() -> argparse.ArgumentParser:
     voice.add_argument("--json", action="store_true", help="as JSON")
     voice.add_argument("--only", nargs="*", metavar="NAME", help="only these measures")
     voice.set_defaults(run=_bench_voice)
+    runs = benches.add_parser("runs", help="what the run engine costs: commits, latency, growth (about a minute)")
+    runs.add_argument("--folder", type=Path, help="where to measure a disk (default: under the state directory)")
+    runs.add_argument("--turns", type=_turns, default=10_000, metavar="N", help="turns in one visit (default 10000)")
+    runs.add_argument("--state-dir", type=Path, default=_state_dir(), help="where settings, caches and builds are kept")
+    runs.add_argument("--verbose", action="store_true", help="more log lines")
+    runs.add_argument("--json", action="store_true", help="as JSON")
+    runs.add_argument("--only", nargs="*", metavar="NAME", help="only these measures")
+    runs.set_defaults(run=_bench_runs)
     return parser
 
 
@@ -240,6 +248,16 @@ def _bench_voice(options: argparse.Namespace) -> int:
     return 0
 
 
+def _bench_runs(options: argparse.Namespace) -> int:
+    from wayside.commands.bench import bench_lines  # noqa: PLC0415
+    from wayside.commands.bench_runs import bench_runs  # noqa: PLC0415
+
+    folder = options.folder or options.state_dir / "bench"
+    report = asyncio.run(bench_runs(folder, turns=options.turns, only=options.only, tell=_tell_aside))
+    _print(report, bench_lines, as_json=options.json)
+    return 0
+
+
 def _runs_list(options: argparse.Namespace) -> int:
     from wayside.commands.runs import list_lines, list_runs  # noqa: PLC0415
 
@@ -302,6 +320,12 @@ def _port(text: str) -> int:
 def _whole(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("a sequence is a whole number")
+    return int(text)
+
+
+def _turns(text: str) -> int:
+    if not text.isdecimal() or int(text) < 4:
+        raise argparse.ArgumentTypeError("at least four turns can be compared")
     return int(text)
 
 

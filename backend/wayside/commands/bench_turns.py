@@ -6,6 +6,7 @@ token → voice request, first chunk → first rendered block's start.
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +24,6 @@ from wayside.ports.audio_fake import FakeAudioLink
 from wayside.ports.audio_link import CAPTURE_RATE, AudioLink
 from wayside.ports.clock import Clock
 from wayside.ports.language_model import DialogueContext, LanguageModel
-from wayside.ports.run_store_memory import MemoryRunStores
 from wayside.ports.speech_to_text import ScriptedSegment, ScriptedSpeechToText, SpeechToText
 from wayside.ports.text_to_speech import NEUTRAL, SpeechChunk, TextToSpeech, ToneTextToSpeech, Voice, VoiceStyle
 from wayside.ports.voice_activity import ScriptedVoiceActivity
@@ -229,7 +229,7 @@ def _parts(
         speech_to_text=stt,
         voice=voice,
         registry=registry,
-        stores=MemoryRunStores(),
+        stores=wiring.visit_stores(None, os.getpid()),  # as a kiosk keeps its visits, in a folder of this run's own
         clock=clock,
         pack=loaded.pack,
         new_id=lambda: str(next(ids)),

@@ -27,12 +27,14 @@ class MemoryRunStore:
         self._max_runs = max_runs
         self._max_rows = max_rows
         self._runs: OrderedDict[str, RunRecord] = OrderedDict()
+        self._open: dict[str, RunRecord] = {}
         self._journals: dict[str, list[JournalEntry]] = {}
         self._inputs: OrderedDict[tuple[str, str, str], tuple[str, dict[str, str]]] = OrderedDict()
         self._rows: OrderedDict[tuple[str, str, str], TranscriptRow] = OrderedDict()
         self._deliveries: OrderedDict[str, DeliveryRow] = OrderedDict()
         self._state: dict[str, Json] = {}
         self._closed = False
+        self.dropped = False  # something that is long over is not known any more
 
     async def admit(self, admission: Admission) -> RunRecord:
         self._check_open()
@@ -53,7 +55,7 @@ class MemoryRunStore:
                 raise refuse("run.stale_transition")
         else:
             self._check_place(record)
-        self._runs[record.id] = _kept(record)
+        self._put(record)
         self._journals.setdefault(record.id, [])
         self._inputs[place] = (mark, by_agent | {record.agent: record.id})
         self._keep_row(row)
@@ -63,7 +65,7 @@ class MemoryRunStore:
     async def create(self, record: RunRecord, entries: tuple[JournalEntry, ...] = ()) -> None:
         self._check_open()
         self._check_place(record)
-        self._runs[record.id] = _kept(record)
+        self._put(record)
         self._journals[record.id] = [_kept_entry(entry) for entry in entries]
 
     async def save(self, record: RunRecord) -> bool:
@@ -78,7 +80,7 @@ class MemoryRunStore:
             or stored.attempt >= record.attempt
         ):
             return False
-        self._runs[record.id] = _kept(record)
+        self._put(record)
         return True
 
     async def load(self, run_id: str) -> RunRecord | None:
@@ -94,11 +96,8 @@ class MemoryRunStore:
         self._check_open()
         return tuple(
             record
-            for record in self._runs.values()
-            if record.open
-            and record.room == room
-            and channel in {None, record.channel}
-            and agent in {None, record.agent}
+            for record in self._open.values()
+            if record.room == room and channel in {None, record.channel} and agent in {None, record.agent}
         )
 
     async def load_runs(self, limit: int = 100) -> tuple[RunRecord, ...]:
@@ -120,7 +119,7 @@ class MemoryRunStore:
         if not stored.open or entry.sequence != stored.sequence + 1 or entry.attempt != stored.attempt:
             raise refuse("run.stale_transition")
         journal.append(_kept_entry(entry))
-        self._runs[entry.run_id] = _kept(record)
+        self._put(record)
         return True
 
     async def load_events(self, run_id: str, after: int = 0) -> tuple[JournalEntry, ...]:
@@ -164,7 +163,7 @@ class MemoryRunStore:
 
     async def delete(self) -> None:
         self._closed = True
-        for kept in (self._runs, self._journals, self._inputs, self._rows, self._deliveries, self._state):
+        for kept in (self._runs, self._open, self._journals, self._inputs, self._rows, self._deliveries, self._state):
             kept.clear()
 
     def _check_open(self) -> None:
@@ -172,10 +171,17 @@ class MemoryRunStore:
             raise refuse("store.closed")
 
     def _check_place(self, record: RunRecord) -> None:
-        for other in self._runs.values():
-            same = (other.room, other.channel, other.agent) == (record.room, record.channel, record.agent)
-            if other.id == record.id or (same and other.open and record.open):
-                raise refuse("run.open_exists")
+        place = (record.room, record.channel, record.agent)
+        taken = any((other.room, other.channel, other.agent) == place for other in self._open.values())
+        if record.id in self._runs or (record.open and taken):
+            raise refuse("run.open_exists")
+
+    def _put(self, record: RunRecord) -> None:
+        self._runs[record.id] = kept = _kept(record)
+        if record.open:
+            self._open[record.id] = kept
+        else:
+            self._open.pop(record.id, None)
 
     def _keep_row(self, row: TranscriptRow) -> bool:
         key = (row.room, row.channel, row.key)
@@ -187,10 +193,11 @@ class MemoryRunStore:
         return True
 
     def _trim(self) -> None:
-        over = [run_id for run_id, record in self._runs.items() if not record.open]
-        dropped = set(over[: max(0, len(self._runs) - self._max_runs)])
-        if not dropped:
+        if len(self._runs) <= self._max_runs:
             return
+        self.dropped = True
+        over = [run_id for run_id in self._runs if run_id not in self._open]
+        dropped = set(over[: len(self._runs) - self._max_runs])
         for run_id in dropped:
             del self._runs[run_id]
             del self._journals[run_id]

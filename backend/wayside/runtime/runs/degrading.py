@@ -1,7 +1,8 @@
 """A store that goes on when its database fails: locked, full, read-only or damaged, the kiosk keeps answering.
 
-Everything that is committed is also kept in memory, bounded; from the first fault on memory is all there is, the
-visit can't be recovered any more, and operators are told why. Refusals are no faults and pass through.
+Everything that is committed is also kept in memory, bounded, and read from there: the file is for the process after
+this one, and only what memory has dropped is looked up in it. From the first fault on memory is all there is, the visit
+can't be recovered any more, and operators are told why. Refusals are no faults and pass through.
 """
 
 import asyncio
@@ -23,13 +24,14 @@ log = get_logger()
 
 
 class DegradingRunStore:
-    """Implements `RunStore` over `first`. `failed` learns the code when it is given up."""
+    """Implements `RunStore` over `first`, which nobody else writes. `failed` learns the code when it is given up."""
 
     def __init__(self, first: RunStore, failed: Callable[[str], None]) -> None:
         self._first: RunStore | None = first
         self._memory = MemoryRunStore()
         self._failed = failed
         self._given_up = first  # still deleted at the end, as far as it can be
+        self._filled = False  # from a file that may hold more than was taken over
 
     @property
     def durable(self) -> bool:
@@ -39,6 +41,7 @@ class DegradingRunStore:
         """Take over what a recovered store holds, as far as memory goes."""
         if self._first is None:
             return
+        self._filled = True
         try:
             await self._fill(self._first, room)
         except WaysideError as error:
@@ -47,7 +50,9 @@ class DegradingRunStore:
             self._give_up(error.code)
 
     async def _fill(self, first: RunStore, room: str) -> None:
-        for record in reversed(await first.load_runs()):
+        newest = await first.load_runs()
+        older = [record for record in await first.load_open(room) if record not in newest]
+        for record in (*older, *reversed(newest)):
             await self._memory.create(record, await first.load_events(record.id))
             for delivery in await first.load_deliveries((record.id,)):
                 await self._memory.save_delivery(delivery)
@@ -76,35 +81,40 @@ class DegradingRunStore:
         await self._both(lambda store: store.save_state(key, value))
 
     async def load(self, run_id: str) -> RunRecord | None:
-        return await self._either(lambda store: store.load(run_id))
+        found = await self._memory.load(run_id)
+        return found if found is not None or self._whole else await self._looked_up(lambda s: s.load(run_id), None)
 
     async def load_by_input(self, room: str, channel: str, input_id: str, agent: str) -> InputIndex | None:
-        return await self._either(lambda store: store.load_by_input(room, channel, input_id, agent))
+        found = await self._memory.load_by_input(room, channel, input_id, agent)
+        if found is not None or self._whole:
+            return found
+        return await self._looked_up(lambda store: store.load_by_input(room, channel, input_id, agent), None)
 
     async def load_open(self, room: str, channel: str | None = None, agent: str | None = None) -> tuple[RunRecord, ...]:
-        return await self._either(lambda store: store.load_open(room, channel, agent))
+        return await self._memory.load_open(room, channel, agent)
 
     async def load_runs(self, limit: int = 100) -> tuple[RunRecord, ...]:
-        return await self._either(lambda store: store.load_runs(limit))
+        return await self._memory.load_runs(limit)
 
     async def load_events(self, run_id: str, after: int = 0) -> tuple[JournalEntry, ...]:
-        return await self._either(lambda store: store.load_events(run_id, after))
+        if self._whole or await self._memory.load(run_id) is not None:
+            return await self._memory.load_events(run_id, after)
+        return await self._looked_up(lambda store: store.load_events(run_id, after), ())
 
     async def load_transcript(
         self, room: str, channel: str | None = None, limit: int = 200
     ) -> tuple[TranscriptRow, ...]:
-        return await self._either(lambda store: store.load_transcript(room, channel, limit))
+        return await self._memory.load_transcript(room, channel, limit)
 
     async def load_deliveries(self, run_ids: tuple[str, ...]) -> tuple[DeliveryRow, ...]:
-        return await self._either(lambda store: store.load_deliveries(run_ids))
+        return await self._memory.load_deliveries(run_ids)
 
     async def load_state(self, key: str) -> Json:
-        value = await self._either(lambda store: store.load_state(key))
-        if value is not None:
-            await self._memory.save_state(key, value)
-        return value
+        value = await self._memory.load_state(key)
+        return value if value is not None else await self._looked_up(lambda store: store.load_state(key), None)
 
     async def close(self) -> None:
+        await self._memory.close()
         await self._given_up.close()
 
     async def delete(self) -> None:
@@ -137,16 +147,22 @@ class DegradingRunStore:
             await work(self._memory)
         return result
 
-    async def _either(self, work: Callable[[RunStore], Awaitable[T]]) -> T:
+    @property
+    def _whole(self) -> bool:
+        """Whether memory holds all there is."""
+        return self._first is None or not (self._filled or self._memory.dropped)
+
+    async def _looked_up(self, work: Callable[[RunStore], Awaitable[T]], nothing: T) -> T:
+        """What memory does not hold any more, from the file."""
         if self._first is None:
-            return await work(self._memory)
+            return nothing
         try:
             return await work(self._first)
         except WaysideError as error:
             if not _fault(error):
                 raise
             self._give_up(error.code)
-            return await work(self._memory)
+            return nothing
 
     def _give_up(self, code: str) -> None:
         if self._first is not None:

@@ -40,6 +40,7 @@ class ChannelMemory:
                 runs[run_id] = found
         # Words that a later input begins with are in that one.
         joined = {run.appended_to for run in (*runs.values(), record)}
+        visible = [run for run in runs.values() if run.disclosure.covers(record.disclosure)]
         items: list[MemoryItem] = []
         for row in [row for row in rows if row.role == "visitor"][-MAX_ROWS:]:
             input_id = row.key.removeprefix("in:")
@@ -49,9 +50,8 @@ class ChannelMemory:
             continued = asked.id in joined and input_id == asked.input.id
             if not continued and row.disclosure.covers(record.disclosure):
                 items.append(MemoryItem("visitor", asked.agent, _words(asked, input_id, row.text)))
-            for run in runs.values():
-                answers = run is asked or input_id in {run.root_input_id, run.input.id}
-                if answers and run.disclosure.covers(record.disclosure):
+            for run in visible:
+                if run is asked or input_id in (run.root_input_id, run.input.id):
                     items.extend(await self._answers(run, input_id))
         return tuple(items)
 

@@ -428,6 +428,19 @@ def test_a_refusal_has_its_code_and_leaves_everything_as_it_was(code: str, make)
 
 
 @virtually
+async def test_a_room_that_closes_leaves_nobody_waiting() -> None:
+    """F3. Whoever asked at the last moment, or after it, is refused."""
+    async with room(guide=Script(60)) as r:
+        last = r.begin()
+        await asyncio.sleep(0)
+        r.kill()
+
+    assert "room.closed" == await refusal(last)
+    assert "room.closed" == await refusal(r.answer())
+    assert () == await r.store.load_runs()
+
+
+@virtually
 async def test_no_word_leaves_the_store_and_the_voice() -> None:
     """Canary. Logs, lifecycle, captions and errors hold nothing that was said, whatever goes wrong."""
     canary = "zanzibar"

@@ -3,7 +3,7 @@
 import asyncio
 
 from kit import virtually
-from room.engine import Responds, Script, Voice, refusal, room, says
+from room.engine import PacedStore, Responds, Script, Voice, refusal, room, says
 from wayside.core.room.agents import AgentDecision, AgentDescriptor, Participant, RoomUtterance
 from wayside.core.room.disclosure import NOBODY, ROOM, among
 from wayside.core.room.routing import RoutingPolicy
@@ -363,3 +363,20 @@ async def test_who_has_left_is_not_answered() -> None:
         r.registry.join(Participant("ana"))
 
     assert ("run_processing_failed", "room.speaker_absent") == (result.code, result.error.code)
+
+
+@virtually
+async def test_inputs_of_a_channel_are_let_in_one_after_the_other() -> None:
+    """D20. The next is not even looked at while one is being written."""
+    store = PacedStore()
+    async with room(store=store, guide=Script(says("Yes."))) as r:
+        gate = store.gate("admit")
+        first = r.begin()
+        await gate.reached.wait()
+        second = r.begin()
+        await asyncio.sleep(1)
+        looked = store.calls.count("load_by_input")
+        gate.opened.set()
+        await asyncio.gather(first, second)
+
+    assert 1 == looked

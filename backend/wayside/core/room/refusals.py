@@ -43,6 +43,7 @@ REFUSALS: dict[str, str] = {
     # routing
     "room.unroutable": "No agent is there to answer this.",
     "room.several_targets": "This call answers for one agent; the input is addressed to several.",
+    "room.closed": "The room is closing; nothing is begun in it any more.",
     # runs
     "run.input_mismatch": "This input id was used for another input.",
     "run.input_malformed": "An input must be whole Unicode text.",

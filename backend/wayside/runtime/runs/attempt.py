@@ -30,6 +30,7 @@ from wayside.ports.clock import Clock
 from wayside.ports.room_agent import AbortSignal
 from wayside.runtime.logs import get_logger
 from wayside.runtime.runs.journal import RunJournal
+from wayside.runtime.runs.outside import looked_at
 
 MAX_EVENTS = 2000
 MAX_TEXT_CHARS = 40_000
@@ -198,7 +199,7 @@ class Attempt:
         limit_s = min(PRESENTER_S, self._left_s())
         with contextlib.suppress(Exception):
             wording = asyncio.ensure_future(present(progress))
-            wording.add_done_callback(_seen)
+            wording.add_done_callback(looked_at)
             waited: set[asyncio.Future[Any]] = {wording} if self._aborted is None else {wording, self._aborted}
             try:
                 await asyncio.wait(waited, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
@@ -270,9 +271,3 @@ class _Pump:
                     await close()
         if not self._stopped:
             await self._events.put(over)
-
-
-def _seen(work: "asyncio.Future[Any]") -> None:
-    """Look at what became of it, so that the loop doesn't log an exception that may hold content."""
-    if not work.cancelled():
-        work.exception()

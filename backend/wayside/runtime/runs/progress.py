@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from wayside.core.room.refusals import refuse
 from wayside.core.runs.events import Progress
 from wayside.ports.room_agent import AbortSignal
+from wayside.runtime.runs.outside import looked_at
 
 T = TypeVar("T")
 
@@ -32,7 +33,7 @@ async def wait_with_room_agent_progress(
             work.close()
         raise refuse("run.delay_malformed")
     task = asyncio.ensure_future(work)
-    task.add_done_callback(_seen)
+    task.add_done_callback(looked_at)
     aborted = asyncio.ensure_future(abort.wait())
     try:
         for delay, progress in rungs:
@@ -47,9 +48,3 @@ async def wait_with_room_agent_progress(
         aborted.cancel()
         if not task.done():
             task.cancel()
-
-
-def _seen(work: "asyncio.Future[T]") -> None:
-    """Look at what became of work nobody waits for any more, so that the loop doesn't log what it raised."""
-    if not work.cancelled():
-        work.exception()

@@ -37,6 +37,7 @@ from wayside.runtime.runs.execution import RunExecution, follow
 from wayside.runtime.runs.journal import RunJournal
 from wayside.runtime.runs.memory import ChannelMemory
 from wayside.runtime.runs.outcome import Hooks, RunLifecycle, RunResult, result_of
+from wayside.runtime.runs.outside import looked_at, told
 
 __all__ = ["Hooks", "RoomAgentRuntime", "RunExecution", "RunLifecycle", "RunResult"]
 
@@ -169,7 +170,7 @@ class RoomAgentRuntime:
 
         # Its refusal is for whoever awaits it, and must not end the room's task group.
         task = asyncio.ensure_future(handle())
-        task.add_done_callback(_seen)
+        task.add_done_callback(looked_at)
         task.add_done_callback(lambda _: news.set())
         return RunExecution(follow(self._store, admitted, news, task), task)
 
@@ -184,22 +185,33 @@ class RoomAgentRuntime:
         live = self._live.get(run_id)
         if live is not None:
             return await asyncio.shield(live.done)
-        record = await self._store.load(run_id)
-        if record is None:
+        return await asyncio.shield(self._apart(self._resume(run_id, on_event, present=present)))
+
+    async def _resume(self, run_id: str, on_event: OnEvent | None, *, present: bool) -> RunResult:
+        found = await self._store.load(run_id)
+        if found is None:
             raise refuse("run.unknown")
-        entries = await self._store.load_events(run_id)
-        if record.status is not RunStatus.ACTIVE:
-            await self._silent_journal(record, entries).record_outputs()
-            return result_of(record, duplicate=True)
-        taken = recovered(record)
-        if not await self._store.save(taken):
-            # Somebody was faster: a cancellation, or another recovery. What they made of it stands.
-            stored = await self._store.load(run_id)
-            return result_of(stored or record, duplicate=True)
-        live = self._begin(taken, entries, resumed=True, continuation=None, on_event=on_event)
-        live.silent = not present
-        self._group.create_task(self._work(live), name="room.run")
+        async with self._lane(found.channel):
+            live = self._live.get(run_id)
+            if live is None:
+                record = await self._store.load(run_id) or found
+                entries = await self._store.load_events(run_id)
+                if record.status is not RunStatus.ACTIVE:
+                    await self._silent_journal(record, entries).record_outputs()
+                    return result_of(record, duplicate=True)
+                taken = recovered(record)
+                if not await self._store.save(taken):
+                    # Somebody was faster: a cancellation, or another recovery. What they made of it stands.
+                    stored = await self._store.load(run_id)
+                    return result_of(stored or record, duplicate=True)
+                live = self._begin(taken, entries, resumed=True, continuation=None, on_event=on_event)
+                live.silent = not present
+                self._start(live)
         return await asyncio.shield(live.done)
+
+    def _lane(self, channel: str) -> asyncio.Lock:
+        """What begins or replaces a run of a channel, one at a time; nothing works in here."""
+        return self._lanes.setdefault(channel, asyncio.Lock())
 
     async def cancel_run(self, run_id: str, reason: str = "canceled") -> RunStatus:
         """Stop a run's work and its interruptible speech, then write its end. A run that is over stays as it ended."""
@@ -262,8 +274,7 @@ class RoomAgentRuntime:
     async def _handle(
         self, request: RunRequest, agent: str, on_event: OnEvent | None, on_admitted: OnAdmitted | None
     ) -> RunResult:
-        lane = self._lanes.setdefault(request.input.channel, asyncio.Lock())
-        async with lane:
+        async with self._lane(request.input.channel):
             admitted = await self._entrance.admit(request, agent)
             if isinstance(admitted, RunRecord):
                 return result_of(admitted, duplicate=True)
@@ -274,8 +285,8 @@ class RoomAgentRuntime:
             answered = _answered(entries)
             live = self._begin(record, entries, resumed=bool(entries), continuation=answered, on_event=on_event)
             if on_admitted is not None:
-                _told(lambda: on_admitted(record))
-            self._group.create_task(self._work(live), name="room.run")
+                told(lambda: on_admitted(record))
+            self._start(live)
         return await asyncio.shield(live.done)
 
     def _apart(self, work: Coroutine[Any, Any, T]) -> "asyncio.Future[T]":
@@ -287,12 +298,20 @@ class RoomAgentRuntime:
                 outcome.set_result(await work)
             except Exception as error:  # noqa: BLE001 - handed on whole
                 outcome.set_exception(error)
-                outcome.exception()
-            finally:
-                if not outcome.done():
-                    outcome.cancel()
 
-        self._group.create_task(carry(), name="room.input")
+        def over(_: object = None) -> None:
+            work.close()  # never begun when the visit ended first
+            if not outcome.done():
+                outcome.set_exception(refuse("room.closed"))
+
+        outcome.add_done_callback(looked_at)
+        carrying = carry()
+        try:
+            self._group.create_task(carrying, name="room.input").add_done_callback(over)
+        except RuntimeError:
+            # The visit is over, and its group takes nothing new.
+            carrying.close()
+            over()
         return outcome
 
     async def _addressed(self, request: RunRequest) -> tuple[str, ...]:
@@ -362,6 +381,13 @@ class RoomAgentRuntime:
         self._lifecycle("resumed" if resumed else "started", record)
         return live
 
+    def _start(self, live: _Live) -> None:
+        def over(_: object) -> None:
+            if not live.done.done():
+                live.done.set_result(result_of(live.journal.record))
+
+        self._group.create_task(self._work(live), name="room.run").add_done_callback(over)
+
     async def _work(self, live: _Live) -> None:
         """Drive one attempt to its end and settle everything that hangs on it."""
         journal = live.journal
@@ -430,12 +456,12 @@ class RoomAgentRuntime:
             live.decisions.append(entry.event)
         if live is not None and not live.silent and self._speech is not None:
             speech = self._speech
-            _told(lambda: speech.output(record, entry))
+            told(lambda: speech.output(record, entry))
         for watch in tuple(live.watchers) if live else ():
-            _told(lambda watch=watch: watch(entry))  # type: ignore[misc]  # bound now, called now
+            told(lambda watch=watch: watch(entry))  # type: ignore[misc]  # bound now, called now
         if self._hooks.on_entry is not None:
             on_entry = self._hooks.on_entry
-            _told(lambda: on_entry(record, entry))
+            told(lambda: on_entry(record, entry))
 
     def _lifecycle(self, kind: str, record: RunRecord, duration_ms: float = 0.0) -> None:
         if self._hooks.lifecycle is not None:
@@ -450,25 +476,12 @@ class RoomAgentRuntime:
                 duration_ms,
                 record.code,
             )
-            _told(lambda: tell(news))
+            told(lambda: tell(news))
 
     async def _save_state(self) -> None:
         focus: dict[str, Json] = dict(self.focus)
         agents: list[Json] = [agent.id for agent in self.registry.list()]
         await self._store.save_state(CONTEXT_STATE, {"phase": self.phase, "focus": focus, "agents": agents})
-
-
-def _told(tell: Callable[[], None]) -> None:
-    """Tell whoever watches; one who fails is no other's concern, and no run's."""
-    try:
-        tell()
-    except Exception:  # noqa: BLE001 - an observer is outside code; what it raises may hold content
-        log.warning("run.observer_failed", code="run.observer_failed")
-
-
-def _seen(work: "asyncio.Future[Any]") -> None:
-    if not work.cancelled():
-        work.exception()
 
 
 def _answered(entries: Sequence[JournalEntry]) -> Continuation | None:

@@ -111,7 +111,8 @@ class Conversation:
         envelope = self._router.create(
             f"{VISITOR}.{self.agent}", Endpoint("participant", VISITOR), draft, envelope_id=input_id
         )
-        self._group.create_task(self._send(envelope), name="visit.turn")
+        # A visitor never waits in a lane: the turn is taken at once, and routed when an agent wants to pass it on.
+        self._group.create_task(self._turn(envelope, Endpoint("agent", self.agent)), name="visit.turn")
 
     def knows(self, agent: str) -> bool:
         """Whether this agent is in the room."""
@@ -157,6 +158,8 @@ class Conversation:
     async def _receive(self, envelope: RoomInteractionEnvelope) -> tuple[InteractionDraft, ...]:
         """An interaction for an agent: its run begins, and the lane is free again."""
         (target,) = envelope.targets
+        if envelope.source.kind == "participant":
+            return ()
         self._group.create_task(self._turn(envelope, target), name="visit.answer")
         return ()
 
@@ -174,13 +177,24 @@ class Conversation:
             # The run that it went on with has ended in the meantime: it is a turn of its own.
             result = await self._run(RunRequest(given, agents=(agent.id,)), times)
         self._host.run_over(result)
-        if result.status is RunStatus.COMPLETED:
-            for draft in result.decision.interactions:
-                await self._send(self._router.derive(envelope, agent, draft))
+        if result.status is RunStatus.COMPLETED and result.decision.interactions:
+            await self._pass_on(envelope, agent, result.decision.interactions)
         await self._speech.delivered(result.run_id, result.attempt)
         answer = self._answers.pop(result.run_id, None)
         if answer is not None and self._answered is not None:
             self._answered(_outcome(answer, result, times, given.text))
+
+    async def _pass_on(
+        self, envelope: RoomInteractionEnvelope, agent: Endpoint, drafts: tuple[InteractionDraft, ...]
+    ) -> None:
+        """What an agent wants sent, derived from what it was asked (RFC-021 §6)."""
+        if envelope.source.kind == "participant":
+            await self._send(envelope)
+        for draft in drafts:
+            try:
+                await self._send(self._router.derive(envelope, agent, draft))
+            except WaysideError as error:
+                log.warning("room.undelivered", code=error.code)
 
     async def _run(self, request: RunRequest, times: TurnTimes) -> RunResult:
         def admitted(record: RunRecord) -> None:

@@ -11,7 +11,7 @@ from processes import Nursery, errors, told
 
 CANARY = "canary-of-a"
 NEXT = "visit-of-b"
-REMOVALS = 4  # the file, its log, its index, its rollback journal
+REMOVALS = 5  # under its name: the file, its log, its index, its rollback journal; and the file under its last name
 
 
 def holds(folder: Path, text: str) -> list[str]:
@@ -40,13 +40,14 @@ def next_visit(nursery: Nursery, folder: Path, *, left_over: bool) -> None:
 def test_a_reset_that_dies_leaves_nothing_to_the_next_visit(
     nursery: Nursery, folder: Path, number: int, held: bool, left_over: bool
 ) -> None:
-    """Crash matrix, during reset. Closed and not removed; the file removed and its log not yet; and so on."""
+    """Crash matrix, during reset. It has lost its name and is closed; then one file after another is removed."""
     ended = nursery.run(folder, "visit", text=CANARY, point=f"remove:{number}", held=held)
     assert DIED == ended.code, errors(folder)
     there = holds(folder / "visits", CANARY)
 
-    # Before the file is removed its words are there, and after that in the log, if somebody kept that.
-    assert bool(there) == (number == 1 or (number == 2 and held))
+    # Until the log is removed its words are there, but under no name that anybody would take up.
+    assert bool(there) == (number <= 2)
+    assert [] == list((folder / "visits").glob("*.visit"))
     next_visit(nursery, folder, left_over=left_over)
 
 

@@ -257,3 +257,33 @@ def test_swap_on_a_disk_is_found_and_compressed_ram_is_not(tmp_path: Path) -> No
 
     assert ("/dev/vda2", "/swapfile") == swaps_to_disk(swaps)
     assert () == swaps_to_disk(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("left", ["x.visit.ended", "x.visit-wal", "x.visit-shm", "x.visit-journal"])
+async def test_what_a_death_in_the_middle_of_a_reset_left_is_gone_at_the_next_start(folder: Path, left: str) -> None:
+    """A visit that its visitor has ended is never taken up, and no log of it stays."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / left).write_text("what a visitor said")
+    (folder / "something-else").write_text("no visit")
+
+    assert None is await VisitFolder(folder).left_over()
+    assert ["something-else"] == [file.name for file in folder.iterdir()]
+
+
+async def test_a_visit_that_is_being_deleted_has_no_name_to_be_taken_up_by(folder: Path, monkeypatch) -> None:
+    place = VisitFolder(folder)
+    store = await place.open()
+    path = place.current
+
+    async def dies(_self) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("wayside.stores.sqlite.connection.SqliteDatabase.close", dies)
+    monkeypatch.setattr("wayside.stores.sqlite.connection.unlink", lambda _path: (_ for _ in ()).throw(RuntimeError))
+    with pytest.raises(RuntimeError):
+        await store.delete()
+
+    assert path is not None
+    assert not path.exists()
+    monkeypatch.undo()
+    assert None is await VisitFolder(folder).left_over()

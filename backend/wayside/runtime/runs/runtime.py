@@ -204,7 +204,7 @@ class RoomAgentRuntime:
                     # Somebody was faster: a cancellation, or another recovery. What they made of it stands.
                     stored = await self._store.load(run_id)
                     return result_of(stored or record, duplicate=True)
-                live = self._begin(taken, entries, resumed=True, continuation=None, on_event=on_event)
+                live = self._begin(taken, entries, resumed=True, continuation=_answered(entries), on_event=on_event)
                 live.silent = not present
                 self._start(live)
         return await asyncio.shield(live.done)

@@ -16,6 +16,8 @@ from wayside.core.errors import WaysideError
 from wayside.core.room.refusals import refuse
 
 T = TypeVar("T")
+LOGS = ("-wal", "-shm", "-journal")
+ENDED = ".ended"
 BUSY_MS = 500
 DEADLINE_S = 2.0  # a disk that answers later than this has failed
 CLOSE_S = 0.5
@@ -99,11 +101,18 @@ class SqliteDatabase:
         await asyncio.wait([asyncio.wrap_future(future) for future in futures], timeout=CLOSE_S)
 
     async def delete(self) -> None:
-        """Close, and remove the file with its log and index, even for a caller who is cancelled."""
+        """Close, and remove the file with its log and index, even for a caller who is cancelled.
+
+        It loses its name first: whoever dies from here on leaves nothing that could be taken up again.
+        """
+        ended = self.path.with_name(self.path.name + ENDED)
+        with contextlib.suppress(OSError):
+            self.path.replace(ended)
         try:
             await self.close()
         finally:
             unlink(self.path)
+            ended.unlink(missing_ok=True)
 
     def _close_read(self) -> None:
         if self._read is not None:
@@ -201,5 +210,5 @@ def mapped(error: sqlite3.Error) -> WaysideError:
 
 def unlink(path: Path) -> None:
     """Remove a database with its log and index; what is not there is fine."""
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
-        path.with_name(name).unlink(missing_ok=True)
+    for suffix in ("", *LOGS):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from wayside.core.errors import WaysideError
 from wayside.core.room.refusals import refuse
 from wayside.ports.run_store import RunStore
 from wayside.ports.run_store_memory import MemoryRunStore
-from wayside.stores.sqlite.connection import unlink
+from wayside.stores.sqlite.connection import ENDED, LOGS, unlink
 from wayside.stores.sqlite.runs import SqliteRunStore
 
 RAM = frozenset({"tmpfs", "ramfs", "devtmpfs"})
@@ -63,7 +63,8 @@ class VisitFolder:
         return store
 
     async def left_over(self) -> RunStore | None:
-        """The newest visit that can be read; one that can't is set aside."""
+        """The newest visit that can be read; one that can't is set aside, what is no visit any more is deleted."""
+        self._sweep()
         for path in self._files():
             store = SqliteRunStore(path)
             try:
@@ -96,6 +97,16 @@ class VisitFolder:
         with contextlib.suppress(OSError):  # empty, or not ours to remove
             if self.folder is not None:
                 self.folder.rmdir()
+
+    def _sweep(self) -> None:
+        """Delete what a process left that died while deleting: a visit that had ended, a log without its file."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        for path in self.folder.iterdir():
+            name, suffix, rest = path.name.partition(SUFFIX)
+            orphan = rest in LOGS and not path.with_name(name + suffix).exists()
+            if suffix and (rest.startswith(ENDED) or orphan) and not _gone(path):
+                self._aside |= {"store.read_only"}
 
     def _files(self) -> list[Path]:
         if self.folder is None or not self.folder.is_dir():

@@ -227,25 +227,43 @@ class _Pump:
     def __init__(self, source: AsyncIterator[DriverEvent]) -> None:
         self._source = source
         self._events: asyncio.Queue[object] = asyncio.Queue(1)
+        self._news: asyncio.Future[None] | None = None
         self._stopped = False
         # In no task group: a driver that ignores its cancellation must not hold up whoever waits for the group.
         self._task: Final = asyncio.ensure_future(self._run())
 
     async def next(self, aborted: "asyncio.Future[None]", limit_s: float) -> object:
         """The next event, or anything when `aborted` is done. Raises `_Late` after `limit_s`."""
-        if not self._events.empty() and not aborted.done():
+        if self._events.empty() and not aborted.done():
+            await self._news_or(aborted, limit_s)
+        if not self._events.empty():
             return self._events.get_nowait()
-        getting = asyncio.ensure_future(self._events.get())
-        either: set[asyncio.Future[Any]] = {getting, aborted}
+        if aborted.done():
+            return None
+        raise _Late
+
+    async def _news_or(self, aborted: "asyncio.Future[None]", limit_s: float) -> None:
+        """One future that whatever comes first completes: this is on the road of every word."""
+        loop = asyncio.get_running_loop()
+        self._news = news = loop.create_future()
+
+        def wake(_done: object = None) -> None:
+            if not news.done():
+                news.set_result(None)
+
+        timer = loop.call_later(limit_s, wake)
+        aborted.add_done_callback(wake)
         try:
-            await asyncio.wait(either, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
-            if getting.done():
-                return getting.result()
-            if aborted.done():
-                return None
-            raise _Late
+            await news
         finally:
-            getting.cancel()
+            timer.cancel()
+            aborted.remove_done_callback(wake)
+            self._news = None
+
+    async def _put(self, event: object) -> None:
+        await self._events.put(event)
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
 
     async def stop(self) -> None:
         """End the driver, or leave it behind when it will not."""
@@ -261,7 +279,7 @@ class _Pump:
             async for event in self._source:
                 if self._stopped:
                     break
-                await self._events.put(event)
+                await self._put(event)
         except Exception as error:  # noqa: BLE001 - a driver may raise anything; its text may be a visitor's
             over = _Over(error)
         finally:
@@ -270,4 +288,4 @@ class _Pump:
                 with contextlib.suppress(Exception):
                     await close()
         if not self._stopped:
-            await self._events.put(over)
+            await self._put(over)

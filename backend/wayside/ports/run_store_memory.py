@@ -5,6 +5,7 @@ Bounded: the oldest runs that are over are dropped first, with their journals.
 
 from collections import OrderedDict
 from dataclasses import replace
+from itertools import islice
 
 from wayside.core.plain_json import Json, plain
 from wayside.core.room.refusals import refuse
@@ -29,7 +30,8 @@ class MemoryRunStore:
         self._runs: OrderedDict[str, RunRecord] = OrderedDict()
         self._open: dict[str, RunRecord] = {}
         self._journals: dict[str, list[JournalEntry]] = {}
-        self._inputs: OrderedDict[tuple[str, str, str], tuple[str, dict[str, str]]] = OrderedDict()
+        self._inputs: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {}
+        self._places: dict[str, list[tuple[str, str, str]]] = {}  # the inputs of each run
         self._rows: OrderedDict[tuple[str, str, str], TranscriptRow] = OrderedDict()
         self._deliveries: OrderedDict[str, DeliveryRow] = OrderedDict()
         self._state: dict[str, Json] = {}
@@ -58,6 +60,7 @@ class MemoryRunStore:
         self._put(record)
         self._journals.setdefault(record.id, [])
         self._inputs[place] = (mark, by_agent | {record.agent: record.id})
+        self._places.setdefault(record.id, []).append(place)
         self._keep_row(row)
         self._trim()
         return record
@@ -163,7 +166,16 @@ class MemoryRunStore:
 
     async def delete(self) -> None:
         self._closed = True
-        for kept in (self._runs, self._open, self._journals, self._inputs, self._rows, self._deliveries, self._state):
+        for kept in (
+            self._runs,
+            self._open,
+            self._journals,
+            self._inputs,
+            self._places,
+            self._rows,
+            self._deliveries,
+            self._state,
+        ):
             kept.clear()
 
     def _check_open(self) -> None:
@@ -196,17 +208,17 @@ class MemoryRunStore:
         if len(self._runs) <= self._max_runs:
             return
         self.dropped = True
-        over = [run_id for run_id in self._runs if run_id not in self._open]
-        dropped = set(over[: len(self._runs) - self._max_runs])
-        for run_id in dropped:
+        oldest = (run_id for run_id in self._runs if run_id not in self._open)
+        for run_id in tuple(islice(oldest, len(self._runs) - self._max_runs)):
             del self._runs[run_id]
             del self._journals[run_id]
-        for place, (mark, by_agent) in tuple(self._inputs.items()):
-            left = {agent: run_id for agent, run_id in by_agent.items() if run_id not in dropped}
-            if left:
-                self._inputs[place] = (mark, left)
-            else:
-                del self._inputs[place]
+            for place in self._places.pop(run_id, ()):
+                mark, by_agent = self._inputs[place]
+                left = {agent: other for agent, other in by_agent.items() if other != run_id}
+                if left:
+                    self._inputs[place] = (mark, left)
+                else:
+                    del self._inputs[place]
 
 
 def _kept(record: RunRecord) -> RunRecord:

@@ -154,6 +154,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA cache_size = -8000")  # KiB: a long visit whole
         except sqlite3.Error:
             connection.close()
             raise

@@ -140,7 +140,7 @@ class SqliteRunStore:
         self, room: str, channel: str | None = None, limit: int = 200
     ) -> tuple[TranscriptRow, ...]:
         where, values = ("room = ?", [room]) if channel is None else ("room = ? AND channel = ?", [room, channel])
-        query = f"SELECT row FROM transcript WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - constants
+        query = f"SELECT row FROM transcript NOT INDEXED WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - constants
 
         def work(connection: sqlite3.Connection) -> tuple[TranscriptRow, ...]:
             found = connection.execute(query, (*values, limit)).fetchall()

@@ -56,7 +56,8 @@ async def test_a_visit_goes_on_when_its_database_fails(built_pack, tmp_path, fau
         if blocker is not None:
             blocker.close()
 
-        assert fault == "gone" or [code for code in await issues(running) if code.startswith("store.")]
+        # A file that is gone or damaged under an open database is noticed by whoever opens it next (below).
+        assert fault != "locked" or "store.locked" in await issues(running)
         assert not [frame for frame in page.of("notice") if frame["code"] == "answer_failed"]
         before = {frame["visit_token"] for frame in page.of("welcome")} | {""}
         await page.send("end")

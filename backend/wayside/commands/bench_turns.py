@@ -24,6 +24,8 @@ from wayside.ports.audio_fake import FakeAudioLink
 from wayside.ports.audio_link import CAPTURE_RATE, AudioLink
 from wayside.ports.clock import Clock
 from wayside.ports.language_model import DialogueContext, LanguageModel
+from wayside.ports.run_store import RunStores
+from wayside.ports.run_store_memory import MemoryRunStores
 from wayside.ports.speech_to_text import ScriptedSegment, ScriptedSpeechToText, SpeechToText
 from wayside.ports.text_to_speech import NEUTRAL, SpeechChunk, TextToSpeech, ToneTextToSpeech, Voice, VoiceStyle
 from wayside.ports.voice_activity import ScriptedVoiceActivity
@@ -186,7 +188,9 @@ async def overhead(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[flo
     microphone = np.random.default_rng(1).normal(0, 3000, CAPTURE_RATE * 600).astype("<i2").tobytes()
     link = FileLink(microphone, mode="real", on_block=on_block)
     registry = room_registry(loaded.pack, {GUIDE: dialogue})
-    parts = _parts(link, loaded, stt, voice, registry, link.clock)
+    # As a kiosk keeps its visits, in a folder of this run's own.
+    stores = wiring.visit_stores(None, os.getpid())
+    parts = _parts(link, loaded, stt, voice, registry, link.clock, stores)
     found: dict[str, list[float]] = {}
     async with _kiosk(parts, KioskSettings(idle_s=600), "en") as (visit, answered, audible):
         for turn in range(OVERHEAD_TURNS):
@@ -222,6 +226,7 @@ def _parts(
     voice: TextToSpeech,
     registry: RoomAgentRegistry,
     clock: Clock,
+    stores: RunStores,
 ) -> Parts:
     ids = iter(range(10**9))
     return Parts(
@@ -230,7 +235,7 @@ def _parts(
         speech_to_text=stt,
         voice=voice,
         registry=registry,
-        stores=wiring.visit_stores(None, os.getpid()),  # as a kiosk keeps its visits, in a folder of this run's own
+        stores=stores,
         clock=clock,
         pack=loaded.pack,
         new_id=lambda: str(next(ids)),
@@ -250,7 +255,8 @@ async def memory(place: wiring.Place, tell: wiring.Tell) -> dict[str, list[float
     link = FakeAudioLink()
     voice = ToneTextToSpeech(ms_per_char=1)
     registry = wiring.parts(link, loaded, wiring.Speech(place.shelf())).registry
-    parts = _parts(link, loaded, stt, voice, registry, link.clock)
+    # The link's clock runs ahead of the machine's, so nothing here may wait for a thread.
+    parts = _parts(link, loaded, stt, voice, registry, link.clock, MemoryRunStores())
     process = psutil.Process()
     before = 0.0
     async with (

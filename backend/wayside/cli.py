@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import errno
 import json
 import os
 import sys
@@ -17,6 +18,8 @@ _FAULT = WaysideError(
     "Something inside Wayside broke.",
     remedy="Try again; with --verbose it shows where, values included.",
 )
+
+_FULL = WaysideError("output.full", "There is no room left to write to.", remedy="Make some, then try again.")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,10 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         _complain(known or _FAULT)
         return 2
-    except Exception:  # a traceback carries values, and a value may be what somebody said
+    except Exception as error:  # a traceback carries values, and a value may be what somebody said
         if options.verbose:
             raise
-        _complain(_FAULT)
+        full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        _complain(_FULL if full else _FAULT)
         return 2
 
 

@@ -55,6 +55,7 @@ _SUGGESTIONS = {
     "store.full": "Make room in the runtime directory; visits go on in memory.",
     "store.locked": "Another process holds the visit's file; visits go on in memory.",
     "store.read_only": "Make the runtime directory writable for the kiosk's user; visits go on in memory.",
+    "store.gone": "Something deletes or cuts files in the runtime directory; visits go on in memory.",
     "store.failed": "The visit's file does not work; visits go on in memory.",
     "model.missing": "Run `wayside doctor`: it names the package to install.",
     "tts.unavailable": "Run `wayside doctor`: it names the voice to install.",

@@ -9,6 +9,7 @@ import pytest
 from sidecars import sidecar
 
 pytestmark = [pytest.mark.models, pytest.mark.timeout(180)]
+NOWHERE = {"PULSE_SERVER": "unix:/nonexistent"}
 QUESTION = "What game are Achilles and Ajax playing?"
 
 
@@ -27,6 +28,14 @@ def heard(page) -> str:
 
 def left_files(folder: Path) -> list[Path]:
     return [file for file in folder.rglob("*") if file.is_file()]
+
+
+async def begun(page) -> str:
+    """A visit with a word in it that nobody else says; its token."""
+    await page.send("start", language="en")
+    await page.send("say", text="Tell me about the xylophonecanary")
+    await page.until(lambda: page.of("utterance"))
+    return page.of("welcome")[-1]["visit_token"]
 
 
 async def asked_and_killed(running, page) -> tuple[str, str]:
@@ -75,15 +84,11 @@ async def test_a_killed_sidecar_goes_on_with_the_visit_and_says_nothing_twice(au
 
 
 async def test_a_page_of_another_visit_gets_nothing_of_a_visit_that_was_taken_up(built_pack, tmp_path):
-    nowhere = {"PULSE_SERVER": "unix:/nonexistent"}
-    async with sidecar(tmp_path / "s", built_pack, environment=nowhere) as first, first.page() as page:
-        await page.send("start", language="en")
-        await page.send("say", text="Tell me about the xylophonecanary")
-        await page.until(lambda: page.of("utterance"))
-        await asyncio.sleep(1)
+    async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE) as first, first.page() as page:
+        await begun(page)
         await first.kill()
     async with (
-        sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port) as second,
+        sidecar(tmp_path / "s", built_pack, environment=NOWHERE, port=first.port) as second,
         second.page(visit_token="somebody-elses") as page,  # noqa: S106 - no secret
     ):
         snapshot = page.of("snapshot")[-1]
@@ -93,24 +98,42 @@ async def test_a_page_of_another_visit_gets_nothing_of_a_visit_that_was_taken_up
 
 
 async def test_a_page_that_is_back_before_the_kiosk_is_open_does_not_end_its_own_visit(built_pack, tmp_path):
-    nowhere = {"PULSE_SERVER": "unix:/nonexistent"}
-    async with sidecar(tmp_path / "s", built_pack, environment=nowhere) as first, first.page() as page:
-        await page.send("start", language="en")
-        await page.send("say", text="Tell me about the xylophonecanary")
-        await page.until(lambda: page.of("utterance"))
-        await asyncio.sleep(1)
-        token = page.of("welcome")[-1]["visit_token"]
+    async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE) as first, first.page() as page:
+        token = await begun(page)
         await first.kill()
-    again = sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port, until="/live")
+    again = sidecar(tmp_path / "s", built_pack, environment=NOWHERE, port=first.port, until="/live")
     async with again as second, second.page(visit_token=token) as page:
         assert token == page.of("welcome")[0]["visit_token"]
         assert page.of("snapshot")[0]["lines"]
 
 
+@pytest.mark.parametrize(
+    ("command", "fields", "shown"),
+    [
+        ("address", {"agent": "exekias"}, ("agent", "exekias")),
+        ("language", {"language": "es"}, ("language", "es")),
+        ("exhibit", {"exhibit": "portland-vase"}, ("exhibit", "portland-vase")),
+        ("setting", {"name": "volume", "value": -6}, ("volume", -6)),
+    ],
+)
+async def test_what_was_acknowledged_survives_a_crash_right_after(built_pack, tmp_path, command, fields, shown):
+    async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE) as first, first.page() as page:
+        await page.send("start", language="en")
+        await page.until(lambda: page.of("ack"))
+        token = page.of("welcome")[-1]["visit_token"]
+        await page.send(command, **fields)
+        await page.until(lambda: len(page.of("ack")) == 2)
+        await first.kill()
+    async with (
+        sidecar(tmp_path / "s", built_pack, environment=NOWHERE, port=first.port) as second,
+        second.page(visit_token=token) as page,
+    ):
+        assert shown[1] == page.of("snapshot")[-1][shown[0]]
+
+
 async def test_power_off_starts_clean(built_pack, tmp_path):
     """The runtime directory is wiped, as RAM is when the power goes."""
-    nowhere = {"PULSE_SERVER": "unix:/nonexistent", "XDG_RUNTIME_DIR": ""}
-    async with sidecar(tmp_path / "s", built_pack, environment=nowhere) as first, first.page() as page:
+    async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE) as first, first.page() as page:
         await page.send("start", language="en")
         await page.until(lambda: page.of("welcome")[-1]["visit_token"])
         token = page.of("welcome")[-1]["visit_token"]
@@ -120,18 +143,15 @@ async def test_power_off_starts_clean(built_pack, tmp_path):
     for file in left_files(kept):
         file.unlink()
     async with (
-        sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port) as second,
+        sidecar(tmp_path / "s", built_pack, environment=NOWHERE, port=first.port) as second,
         second.page(visit_token=token) as page,
     ):
         assert "attract" == page.of("snapshot")[-1]["phase"]
 
 
 async def test_the_visits_file_is_in_ram_private_and_gone_after_reset_even_from_open_files(built_pack, tmp_path):
-    nowhere = {"PULSE_SERVER": "unix:/nonexistent"}
-    async with sidecar(tmp_path / "s", built_pack, environment=nowhere) as running, running.page() as page:
-        await page.send("start", language="en")
-        await page.send("say", text="Tell me about the xylophonecanary")
-        await page.until(lambda: page.of("utterance"))
+    async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE) as running, running.page() as page:
+        await begun(page)
         folder = visits_of(running)
         during = left_files(folder)
 
@@ -148,18 +168,13 @@ async def test_the_visits_file_is_in_ram_private_and_gone_after_reset_even_from_
 
 
 async def test_a_second_crash_in_the_grace_time_keeps_the_visit_and_the_end_ends_it(built_pack, tmp_path):
-    nowhere = {"PULSE_SERVER": "unix:/nonexistent"}
-    async with sidecar(tmp_path / "s", built_pack, environment=nowhere) as first, first.page() as page:
-        await page.send("start", language="en")
-        await page.send("say", text="Tell me about the xylophonecanary")
-        await page.until(lambda: page.of("utterance"))
-        await asyncio.sleep(1)
-        token = page.of("welcome")[-1]["visit_token"]
+    async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE) as first, first.page() as page:
+        token = await begun(page)
         await first.kill()
-    async with sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port) as second:
+    async with sidecar(tmp_path / "s", built_pack, environment=NOWHERE, port=first.port) as second:
         await second.kill()
     async with (
-        sidecar(tmp_path / "s", built_pack, environment=nowhere, port=first.port) as third,
+        sidecar(tmp_path / "s", built_pack, environment=NOWHERE, port=first.port) as third,
         third.page(visit_token=token) as page,
     ):
         assert "xylophonecanary" in page.of("snapshot")[-1]["lines"][0]["text"]

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from kit import ANSWER, ScriptedDialogue, scene, virtually
 from wayside.core.plain_json import Json
 from wayside.ports.run_store import RunStore
@@ -107,6 +108,39 @@ async def test_the_undelivered_rest_is_offered_and_said_once_when_asked_for() ->
         assert heard[0] == first.lines[1].text
         assert [] == s.dialogue.contexts
         assert all(choice.kind == "question" for choice in last.choices)
+
+
+@pytest.mark.parametrize("words", ["Go on with the answer.", "go on", "Continue", "yes please"])
+def test_words_take_up_the_rest_as_a_touch_does(words: str) -> None:
+    @virtually
+    async def check() -> None:
+        left, _, now = await _interrupted_by_death()
+        async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
+            await s.until(lambda: s.kiosk.visit is not None)
+            first = s.visit.snapshot().lines[1].text
+            s.visit.say(words)
+            await s.until(lambda: s.answered)
+
+            heard = [line.text for line in s.visit.snapshot().lines if line.role == "guide"]
+            assert ANSWER.split() == " ".join(heard).split()
+            assert first == heard[0]
+            assert [] == s.dialogue.contexts
+
+    check()
+
+
+@virtually
+async def test_the_rest_is_offered_in_its_own_language_only() -> None:
+    left, _, now = await _interrupted_by_death()
+    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
+        await s.until(lambda: s.kiosk.visit is not None)
+        s.visit.set_language("es")
+        in_spanish = [choice.kind for choice in s.visit.snapshot().choices]
+        s.visit.say("sigue")
+        await s.until(lambda: s.answered)
+
+        assert ["question"] == in_spanish
+        assert 1 == len(s.dialogue.contexts)
 
 
 @virtually

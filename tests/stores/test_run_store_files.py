@@ -311,3 +311,48 @@ def damage(path: Path, at: int, length: int) -> None:
     with path.open("r+b") as file:
         file.seek(at)
         file.write(b"\xa5" * length)
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def another(path: Path) -> None:
+    shutil.copy(path, path.with_suffix(".copy"))
+    path.with_suffix(".copy").replace(path)
+
+
+def log_cut(path: Path) -> None:
+    os.truncate(path.with_name(path.name + "-wal"), 100)
+
+
+@pytest.mark.parametrize("harm", [removed, emptied, another, log_cut])
+async def test_a_file_that_is_taken_away_under_an_open_database_is_told(path: Path, harm) -> None:
+    """SQLite itself would go on writing into what nobody can open any more."""
+    store = await SqliteRunStore(path).open()
+    record = a_record()
+    await store.admit(admission(record))
+    harm(path)
+    entry, after = step(record, said("word"))
+    with pytest.raises(WaysideError) as refusal:
+        await store.commit_event(entry, after)
+    await store.close()
+
+    assert "store.gone" == refusal.value.code
+
+
+async def test_a_log_that_begins_again_is_no_fault(path: Path) -> None:
+    """More than one checkpoint long: SQLite writes its log anew from the front and never shortens it."""
+    store = await SqliteRunStore(path).open()
+    record = a_record()
+    await store.admit(admission(record))
+    for number in range(1500):
+        entry, record = step(record, said(f"{number} " + "word " * 400))
+        await store.commit_event(entry, record)
+    await store.close()
+
+    assert 1500 == record.sequence

@@ -287,3 +287,21 @@ async def test_a_visit_that_is_being_deleted_has_no_name_to_be_taken_up_by(folde
     assert not path.exists()
     monkeypatch.undo()
     assert None is await VisitFolder(folder).left_over()
+
+
+async def test_what_a_sidecar_on_another_port_left_is_swept_once_nobody_can_come_back_to_it(folder: Path) -> None:
+    """A visit's words don't stay in RAM until power-off because a port was changed."""
+    mine, dead, fresh, alive = (folder.parent / f"visits-{port}" for port in (1, 2, 3, 4))
+    for other in (dead, fresh, alive):
+        other.mkdir(mode=0o700)
+        for name in ("x.visit", "x.visit-wal"):
+            (other / name).write_text("what a visitor said")
+            os.utime(other / name, (1, 1) if other != fresh else None)
+    living = VisitFolder(alive)
+    assert None is await living.left_over()  # sets aside what it can't read, and lives on
+    store = await VisitFolder(mine).open()
+
+    assert not dead.exists()
+    assert ["x.visit", "x.visit-wal"] == sorted(file.name for file in fresh.iterdir())
+    assert ["x.visit.unreadable"] == [file.name for file in alive.iterdir()]
+    await store.delete()

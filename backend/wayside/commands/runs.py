@@ -62,7 +62,9 @@ def list_runs(where: Where, now_ms: int) -> dict[str, Any]:
 
 def list_lines(report: dict[str, Any]) -> list[str]:
     """The table for people."""
-    columns = ("id", "agent", "channel", "status", "attempts", "events", "age_s", "code")
+    columns: tuple[str, ...] = ("id", "agent", "channel", "status", "attempts", "events", "age_s", "code")
+    if len({run["visit"] for run in report["runs"]}) > 1:
+        columns = ("visit", *columns)
     shown = [[_cell(run[name]) for name in columns] for run in report["runs"]]
     widths = [max(len(row[at]) for row in [list(columns), *shown]) for at in range(len(columns))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown]

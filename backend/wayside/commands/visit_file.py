@@ -110,13 +110,13 @@ def _folders(runtime_dir: Path | None, environment: Mapping[str, str]) -> list[P
     named = environment.get("WAYSIDE_RUNTIME_DIR")
     session = environment.get("XDG_RUNTIME_DIR")
     own = Path("/dev/shm") / f"wayside-{os.getuid()}"  # noqa: S108 - only looked into
-    if runtime_dir is None and named:
-        runtime_dir = Path(named)
-    places = [runtime_dir] if runtime_dir is not None else [*([Path(session) / "wayside"] if session else []), own]
+    # A sidecar to which a place is no use goes on to the next; so does who looks for it, unless they named the place.
+    found = [Path(place) for place in (named, Path(session) / "wayside" if session else None, own) if place]
+    places = [runtime_dir] if runtime_dir is not None else found
     for place in places:
         try:
             published = json.loads((place / PUBLISHED).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError:
             raise _forbidden(place) from None

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 from wayside.core.content import Pack
+from wayside.core.intents import Intent, intent
+from wayside.core.questions import fold
 from wayside.core.runs.events import Choice
 from wayside.runtime.recovery import Rest
 from wayside.runtime.screen import AgentView, Choices, ChoiceView, ExhibitShown, ScreenEvent
@@ -21,7 +23,7 @@ class Offers:
         self._choices: tuple[Choice, ...] = ()
         self._language = pack.languages[0]
         self.exhibit: str | None = None
-        self.rest: Rest | None = None
+        self._rest: Rest | None = None
 
     def known(self, exhibit: str | None) -> bool:
         """Whether there is such an exhibit; none is the whole gallery."""
@@ -50,9 +52,21 @@ class Offers:
 
     def owe(self, rest: Rest | None) -> None:
         """Offer the rest of an answer first, or withdraw it."""
-        if rest != self.rest:
-            self.rest = rest
+        if rest != self._rest:
+            self._rest = rest
             self._show(Choices(self.views()))
+
+    @property
+    def rest(self) -> Rest | None:
+        """The rest that is on offer: the answer's language must still be the visit's."""
+        return self._rest if self._rest is not None and self._rest.language == self._language else None
+
+    def asks_for_rest(self, text: str) -> bool:
+        """Whether these words take up the offer, as touching it does."""
+        if self.rest is None:
+            return False
+        said, offered = fold(text), fold(self._go_on())
+        return said == offered or intent(text, self._language) is Intent.MORE
 
     def find(self, choice_id: str) -> Choice | None:
         """What a touched choice says; None when it is not on offer."""

@@ -3,6 +3,7 @@
 Nothing is presented again by itself (RFC-022 §4). A visit that nobody can come back to any more is not taken up.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -58,20 +59,23 @@ class VisitKeeper:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self._kept: VisitState | None = None
+        self._writing = asyncio.Lock()
 
     async def keep(self, state: VisitState) -> None:
-        """Write `state` unless it says what was written last."""
-        if state != self._kept:
-            self._kept = state
-            await self._store.save_state(STATE, state.as_json())
+        """Write `state` unless it says what was written last; when this returns, it is kept."""
+        async with self._writing:
+            if state != self._kept:
+                await self._store.save_state(STATE, state.as_json())
+                self._kept = state
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What was generated of the last answer and has reached nobody."""
+    """What was generated of the last answer, in its language, and has reached nobody."""
 
     run_id: str
     agent: str
+    language: str
     text: str
     sources: tuple[Source, ...]
     passages: tuple[str, ...]
@@ -140,7 +144,7 @@ def _rest(run: RunRecord, entries: list[JournalEntry], deliveries: tuple[Deliver
     if not due.strip():
         return None
     sources, passages = _sources(entries)
-    return Rest(run.id, run.agent, due.strip(), sources, passages)
+    return Rest(run.id, run.agent, run.input.language, due.strip(), sources, passages)
 
 
 def _reply(messages: tuple[Message, ...], attempt: int, run: RunRecord) -> str:

@@ -54,7 +54,7 @@ from wayside.runtime.conversation import Conversation
 from wayside.runtime.guide import rest_of_answer
 from wayside.runtime.inactivity import Inactivity
 from wayside.runtime.listener import Listener
-from wayside.runtime.offers import CONTINUE, Offers
+from wayside.runtime.offers import Offers
 from wayside.runtime.parts import Parts
 from wayside.runtime.recovery import VisitKeeper, VisitState
 from wayside.runtime.runs.runtime import RunResult
@@ -119,7 +119,6 @@ class Visit:
         self._started_ms = left.started_ms if left else parts.clock.boottime_ms()
         self._inactivity = Inactivity(idle or Idle(last=parts.clock.now()), parts.clock, self._show)
         self._times: dict[int, TurnTimes] = {}
-        self._going_on = False  # the rest of a broken answer has been asked for
         self._speaker = Speaker(
             parts.link, parts.voice, parts.clock, parts.generations.mint, self._show, self.feed, self._settings
         )
@@ -169,7 +168,6 @@ class Visit:
         self._inactivity.touched()
         choice = self._offers.find(choice_id)
         if choice is not None:
-            self._going_on = choice.id == CONTINUE
             self.feed(Written(self._parts.clock.now(), choice.text, "choice"))
         return choice is not None
 
@@ -372,7 +370,7 @@ class Visit:
         self._inactivity.touched()
         self._visitor_text(key, command.text, final=True)
         data: dict[str, Json] = {"exhibit": self.exhibit, "turn": command.turn}
-        rest, self._going_on = (self._offers.rest, False) if self._going_on else (None, False)
+        rest = self._offers.rest if self._offers.asks_for_rest(command.text) else None
         if rest is not None:
             data |= rest_of_answer(rest.text, rest.sources, rest.passages)
             self._conversation.address(rest.agent)
@@ -400,6 +398,7 @@ class Visit:
         """Another agent is asked from now on: the screen says so, and offers what this one can answer."""
         self._show(Focus(agent))
         self._offer()
+        self._group.create_task(self.keep(), name="visit.keep")
 
     def show_sources(self, generation: int, sources: tuple[SourceView, ...]) -> None:
         """Sources of a reply that has the floor."""

@@ -266,6 +266,9 @@ class VisitSocket:
             code, message = page.outcomes[frame.id]
         else:
             code, message = await self._command(frame, visit)
+            if self._kiosk.visit is not None:
+                # What is acknowledged survives a crash that comes right after.
+                await self._kiosk.visit.keep()
             page.outcomes[frame.id] = (code, message)
             while len(page.outcomes) > MAX_OUTCOMES:
                 page.outcomes.popitem(last=False)

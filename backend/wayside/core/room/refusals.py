@@ -64,6 +64,7 @@ REFUSALS: dict[str, str] = {
     "store.read_only": "The database can not be written.",
     "store.corrupt": "The database is damaged.",
     "store.newer": "The database was written by a newer version.",
+    "store.gone": "The database was taken away or cut short while it was in use.",
     "store.failed": "The database does not work.",
     "store.not_text": "Only whole Unicode text can be kept.",
     "store.closed": "The database is closed.",

@@ -50,6 +50,9 @@ class SqliteDatabase:
         self._write: sqlite3.Connection | None = None
         self._read: sqlite3.Connection | None = None
         self._closed = False
+        self._log = path.with_name(path.name + LOGS[0])
+        self._log_size = 0  # while it is open SQLite overwrites its log and never shortens it
+        self._inode = 0
 
     async def open(self) -> None:
         """Open and migrate; raises `store.*`, `store.newer` when a newer version wrote it, and is closed then."""
@@ -73,10 +76,12 @@ class SqliteDatabase:
 
         def run() -> T:
             connection = self._connection(self._write)
+            self._still_there()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 result = work(connection)
                 connection.execute("COMMIT")
+                self._log_size = _size(self._log)
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     connection.execute("ROLLBACK")
@@ -114,6 +119,11 @@ class SqliteDatabase:
             unlink(self.path)
             ended.unlink(missing_ok=True)
 
+    def _still_there(self) -> None:
+        """SQLite goes on writing into a file that nobody can open any more; `store.gone` says so."""
+        if _inode(self.path) != self._inode or _size(self._log) < self._log_size:
+            raise refuse("store.gone")
+
     def _close_read(self) -> None:
         if self._read is not None:
             self._read.close()
@@ -128,6 +138,7 @@ class SqliteDatabase:
         self._migrate()
         read = self._connect()
         read.execute("PRAGMA query_only = ON")
+        self._inode = _inode(self.path)
         if self._closed:
             # Whoever closed it while it was being opened came too early for the reader's connection.
             read.close()
@@ -207,6 +218,22 @@ def mapped(error: sqlite3.Error) -> WaysideError:
     """SQLite's fault in our words."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return refuse(_CODES.get(code, "store.failed"), retryable=code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+
+
+def _inode(path: Path) -> int:
+    """0 for a file that is not there, or is empty: a database never is."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0
+    return found.st_ino if found.st_size else 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def unlink(path: Path) -> None:

@@ -7,10 +7,12 @@ memory and operators are told that recovery is off.
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -26,6 +28,9 @@ MOUNTS = Path("/proc/mounts")
 SWAPS = Path("/proc/swaps")
 SUFFIX = ".visit"
 ASIDE = ".unreadable"
+FOLDERS = "visits-*"
+# Longer than any grace time: a dead sidecar's visit that is older can't be taken up by its next one any more.
+STALE_S = 600.0
 NOT_RECOVERABLE = frozenset({"store.not_recoverable"})
 _ESCAPED = re.compile(r"\\([0-7]{3})")  # proc_pid_mounts(5): space, tab, newline, backslash
 
@@ -38,6 +43,7 @@ class VisitFolder:
         self.current: Path | None = None
         self._opening: frozenset[str] = frozenset() if folder else NOT_RECOVERABLE
         self._aside: frozenset[str] = frozenset()
+        self._held: int | None = None  # our folder, locked for as long as we live
 
     @property
     def notices(self) -> frozenset[str]:
@@ -49,6 +55,8 @@ class VisitFolder:
         path = self.folder / f"{secrets.token_hex(8)}{SUFFIX}"
         try:
             _private(self.folder)
+            self._hold()
+            self._sweep_others()
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             store = await SqliteRunStore(path).open()
         except (OSError, WaysideError) as error:
@@ -65,6 +73,9 @@ class VisitFolder:
     async def left_over(self) -> RunStore | None:
         """The newest visit that can be read; one that can't is set aside, what is no visit any more is deleted."""
         self._sweep()
+        with contextlib.suppress(OSError):  # told when a visit is to be opened
+            self._hold()
+            self._sweep_others()
         for path in self._files():
             store = SqliteRunStore(path)
             try:
@@ -97,6 +108,7 @@ class VisitFolder:
         with contextlib.suppress(OSError):  # empty, or not ours to remove
             if self.folder is not None:
                 self.folder.rmdir()
+                self._let_go()
 
     def _sweep(self) -> None:
         """Delete what a process left that died while deleting: a visit that had ended, a log without its file."""
@@ -107,6 +119,30 @@ class VisitFolder:
             orphan = rest in LOGS and not path.with_name(name + suffix).exists()
             if suffix and (rest.startswith(ENDED) or orphan) and not _gone(path):
                 self._aside |= {"store.read_only"}
+
+    def _hold(self) -> None:
+        """Mark the folder as that of a living process."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        if self._held is not None and not os.path.samestat(os.fstat(self._held), self.folder.stat()):
+            self._let_go()  # somebody removed the one we held
+        if self._held is None:
+            self._held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self._held, fcntl.LOCK_SH)
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+
+    def _sweep_others(self) -> None:
+        """Delete what sidecars on other ports left that died and never came back."""
+        if self.folder is None:
+            return
+        for folder in self.folder.parent.glob(FOLDERS):
+            if folder != self.folder:
+                with contextlib.suppress(OSError):  # it went away, or is another user's
+                    _forget_if_dead(folder)
 
     def _files(self) -> list[Path]:
         if self.folder is None or not self.folder.is_dir():
@@ -172,6 +208,19 @@ def swaps_to_disk(swaps: Path = SWAPS) -> tuple[str, ...]:
         return ()
     areas = (line.split()[0] for line in lines if line.split())
     return tuple(area for area in areas if not Path(area).name.startswith("zram"))
+
+
+def _forget_if_dead(folder: Path) -> None:
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its sidecar lives
+        latest = time.time() - STALE_S
+        for path in folder.iterdir():
+            if SUFFIX in path.name and path.stat().st_mtime < latest:
+                _gone(path)
+        folder.rmdir()
+    finally:
+        os.close(lock)
 
 
 def _private(folder: Path) -> None:

@@ -378,6 +378,7 @@ async def test_a_very_long_answer_is_bounded_and_still_delivered():
 
         assert ReplyState.FINISHED is s.answered[0].delivery.state
         assert 4000 >= len(s.answered[0].delivery.heard.text) > 3900
+        assert ["answer_shortened"] == [notice.code for notice in s.of(Notice)]
 
 
 @virtually

@@ -45,6 +45,8 @@ class ConversationHost(AnswerSink, Protocol):
 
     def focused(self, agent: str) -> None: ...
 
+    def shortened(self) -> None: ...
+
 
 class Conversation:
     """One visit's. `store` is its own; the registry is the kiosk's."""
@@ -238,8 +240,10 @@ class Conversation:
         self._host.reply_over(answer.delivery if answer else None)
 
     def speech_suppressed(self, request: SpeechRequest, reason: Reason) -> None:  # noqa: ARG002 - whose words: not told
-        """Operators see why something was not spoken, never what."""
+        """Operators see why something was not spoken, never what; visitors learn that an answer was cut short."""
         log.info("speech.suppressed", reason=reason)
+        if reason == "too_long":
+            self._host.shortened()
 
 
 def _outcome(answer: Answer, result: RunResult, times: TurnTimes, text: str) -> Answered:

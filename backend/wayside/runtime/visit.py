@@ -394,6 +394,10 @@ class Visit:
         self._degraded = {code for code in self._degraded if not code.startswith("tts.")} | self._speaker.degraded
         self._refresh()
 
+    def shortened(self) -> None:
+        """An answer was longer than a reply may be."""
+        self._show(Notice("answer_shortened"))
+
     def focused(self, agent: str) -> None:
         """Another agent is asked from now on: the screen says so, and offers what this one can answer."""
         self._show(Focus(agent))

@@ -97,6 +97,7 @@ export const en = {
     degraded: "Some parts of the guide are not working right now.",
     paused: "The guide is paused.",
     stopped: "Stopped.",
+    answer_shortened: "The answer was too long and was cut short.",
     too_long: "That was too long. Try a shorter question.",
     limit: "This visit has reached its limit.",
     too_noisy: "It is too loud here to hear you well. Please touch or type.",

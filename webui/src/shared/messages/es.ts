@@ -99,6 +99,7 @@ export const es: Messages = {
     degraded: "Algunas partes de la guía no funcionan ahora.",
     paused: "La guía está en pausa.",
     stopped: "Parado.",
+    answer_shortened: "La respuesta era demasiado larga y se ha acortado.",
     too_long: "Ha sido demasiado largo. Pruebe con una pregunta más corta.",
     limit: "Esta visita ha llegado a su límite.",
     too_noisy: "Aquí hay demasiado ruido para oírle bien. Toque o escriba.",

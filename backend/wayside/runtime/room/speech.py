@@ -18,11 +18,13 @@ from wayside.core.runs.record import RunRecord
 from wayside.ports.clock import Clock
 from wayside.ports.run_store import DeliveryRow, RunStore
 from wayside.runtime.logs import get_logger
+from wayside.runtime.outside import told
 from wayside.runtime.text_feed import TextFeed
 
 log = get_logger()
 
 SAVE_EVERY_S = 0.25
+FAILED = "speech.observer_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ class RoomSpeech:
             if not await outgoing.granted:
                 await self._save(outgoing, "suppressed")
                 return None
-            _told(lambda: self._observer.speech_started(request))
+            told(lambda: self._observer.speech_started(request), FAILED)
             saving = asyncio.ensure_future(self._keep_saving(outgoing))
             try:
                 await self._adapter.speak(request, outgoing.feed, lambda news: _note(outgoing, news))
@@ -219,7 +221,7 @@ class RoomSpeech:
             await asyncio.wait({saving})
             # Closed in the store before the next reply may begin, also when nothing of it was heard.
             await self._save(outgoing, "interrupted")
-            _told(lambda: self._observer.speech_ended(request, outgoing.last))
+            told(lambda: self._observer.speech_ended(request, outgoing.last), FAILED)
             return outgoing.last
         finally:
             outgoing.closed = True
@@ -288,10 +290,10 @@ class RoomSpeech:
         self._watch_expiry()
 
     def _suppressed(self, request: SpeechRequest, reason: arbiter.Reason) -> None:
-        _told(lambda: self._observer.speech_suppressed(request, reason))
+        told(lambda: self._observer.speech_suppressed(request, reason), FAILED)
 
     def _interrupt(self, run_id: str) -> None:
-        _told(lambda: self._adapter.interrupt(run_id))
+        told(lambda: self._adapter.interrupt(run_id), FAILED)
 
     def _watch_expiry(self) -> None:
         if self._expiry is not None:
@@ -308,11 +310,3 @@ class RoomSpeech:
 
 def _note(outgoing: _Outgoing, news: Reached) -> None:
     outgoing.last = news
-
-
-def _told(tell: Callable[[], None]) -> None:
-    """Tell outside code; one that fails keeps no other reply from being said."""
-    try:
-        tell()
-    except Exception:  # noqa: BLE001 - what it raises may hold content
-        log.warning("speech.observer_failed", code="speech.observer_failed")

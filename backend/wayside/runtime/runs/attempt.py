@@ -29,8 +29,8 @@ from wayside.core.runs.events import (
 from wayside.ports.clock import Clock
 from wayside.ports.room_agent import AbortSignal
 from wayside.runtime.logs import get_logger
+from wayside.runtime.outside import looked_at
 from wayside.runtime.runs.journal import RunJournal
-from wayside.runtime.runs.outside import looked_at
 
 MAX_EVENTS = 2000
 MAX_TEXT_CHARS = 40_000

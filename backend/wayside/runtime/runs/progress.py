@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from wayside.core.room.refusals import refuse
 from wayside.core.runs.events import Progress
 from wayside.ports.room_agent import AbortSignal
-from wayside.runtime.runs.outside import looked_at
+from wayside.runtime.outside import looked_at
 
 T = TypeVar("T")
 

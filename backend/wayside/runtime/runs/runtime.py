@@ -29,6 +29,7 @@ from wayside.ports.clock import Clock
 from wayside.ports.room_agent import AbortSignal, Continuation, TurnContext
 from wayside.ports.run_store import RunStore
 from wayside.runtime.logs import get_logger
+from wayside.runtime.outside import looked_at, told
 from wayside.runtime.room.registry import RoomAgentRegistry
 from wayside.runtime.room.speech import RoomSpeech
 from wayside.runtime.runs.attempt import Attempt
@@ -37,7 +38,6 @@ from wayside.runtime.runs.execution import RunExecution, follow
 from wayside.runtime.runs.journal import RunJournal
 from wayside.runtime.runs.memory import ChannelMemory
 from wayside.runtime.runs.outcome import Hooks, RunLifecycle, RunResult, result_of
-from wayside.runtime.runs.outside import looked_at, told
 
 __all__ = ["Hooks", "RoomAgentRuntime", "RunExecution", "RunLifecycle", "RunResult"]
 

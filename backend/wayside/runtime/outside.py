@@ -1,4 +1,4 @@
-"""How the engine treats code that is not its own: what that raises stops nobody else and is told to nobody."""
+"""How the runtime treats code that is not its own: what that raises stops nobody else and is told to nobody."""
 
 import asyncio
 from collections.abc import Callable

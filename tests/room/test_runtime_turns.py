@@ -1,11 +1,20 @@
 """Turns of a room: who answers, who hears it, who gives way to whom."""
 
 import asyncio
+from dataclasses import replace
 
 from kit import virtually
 from room.engine import PacedStore, Responds, Script, Voice, refusal, room, says
-from wayside.core.room.agents import AgentDecision, AgentDescriptor, Participant, RoomUtterance
+from wayside.core.room.agents import (
+    AgentDecision,
+    AgentDescriptor,
+    Endpoint,
+    InteractionDraft,
+    Participant,
+    RoomUtterance,
+)
 from wayside.core.room.disclosure import NOBODY, ROOM, among
+from wayside.core.room.envelope import create
 from wayside.core.room.routing import RoutingPolicy
 from wayside.core.runs.events import AssistantOutput, Completed, Decision, InputRequested, Progress
 from wayside.core.runs.record import RunStatus
@@ -352,6 +361,23 @@ async def test_a_turn_of_rfc_021_is_answered_whole() -> None:
 
         assert "To sign it." == r.voice.spoken[f"{result.run_id}/1"]
     assert "To sign it." == result.decision.utterances[0].text
+
+
+@virtually
+async def test_an_agent_sees_the_interaction_that_brought_its_input() -> None:
+    """RFC-021 §6: with the chain that led to it; one that was for somebody else does not reach the driver."""
+    guide = Responds(decides("To sign it."))
+    async with room(guide=guide) as r:
+        asked = r.ask()
+        draft = InteractionDraft((Endpoint("agent", "guide"),), {"type": "message", "text": asked.input.text}, ROOM)
+        brought = create(asked.input.id, "kiosk", "public", asked.input.source, draft)
+        result = await r.answer(replace(asked, interaction=brought))
+        other = r.ask()
+        astray = await r.answer(replace(other, interaction=brought))
+
+    assert RunStatus.COMPLETED is result.status
+    assert [brought] == [context.interaction for context in guide.contexts]
+    assert "room.source_spoofed" == astray.error.code
 
 
 @virtually

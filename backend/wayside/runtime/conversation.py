@@ -6,6 +6,7 @@ what was heard is counted elsewhere (`Speaker`).
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from wayside.core.errors import WaysideError
@@ -169,7 +170,9 @@ class Conversation:
         """One input from admission to what of the answer was heard."""
         given = input_of(envelope, self._me if envelope.source.kind == "participant" else None)
         times = self._times.pop(given.id, None) or TurnTimes("agent")
-        request = RunRequest(given, agents=(agent.id,), supersession=self._supersede.pop(given.id, None))
+        request = RunRequest(
+            given, agents=(agent.id,), supersession=self._supersede.pop(given.id, None), interaction=envelope
+        )
         try:
             result = await self._run(request, times)
         except WaysideError as error:
@@ -177,7 +180,7 @@ class Conversation:
                 log.warning("run.refused", code=error.code)
                 return
             # The run that it went on with has ended in the meantime: it is a turn of its own.
-            result = await self._run(RunRequest(given, agents=(agent.id,)), times)
+            result = await self._run(replace(request, supersession=None), times)
         self._host.run_over(result)
         if result.status is RunStatus.COMPLETED and result.decision.interactions:
             await self._pass_on(envelope, agent, result.decision.interactions)

@@ -7,6 +7,7 @@ from typing import Literal
 from wayside.core.plain_json import Json, canonical, fingerprint, plain
 from wayside.core.room.agents import AgentInput
 from wayside.core.room.disclosure import Disclosure
+from wayside.core.room.envelope import RoomInteractionEnvelope
 from wayside.core.room.refusals import refuse
 from wayside.core.runs.merge import check_bound
 
@@ -41,7 +42,8 @@ class RunRequest:
     """One final input. `agents` are those it is explicitly addressed to; empty leaves it to routing.
 
     `deadline_ms` overrides the budget of an attempt. `input.id` makes a retry harmless: an exact retry gets the first
-    outcome, a changed one is refused.
+    outcome, a changed one is refused. `interaction` is the envelope that brought the input; it is for the attempt that
+    starts now and is not kept: an attempt after a crash goes by its input.
     """
 
     input: AgentInput
@@ -49,6 +51,7 @@ class RunRequest:
     continuation: ContinuationRef | None = None
     supersession: Supersession | None = None
     deadline_ms: int | None = None
+    interaction: RoomInteractionEnvelope | None = None
 
 
 def checked(request: RunRequest) -> RunRequest:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from wayside.core.errors import WaysideError
 from wayside.core.plain_json import Json
 from wayside.core.room.agents import RoomUtterance
+from wayside.core.room.envelope import RoomInteractionEnvelope
 from wayside.core.room.refusals import refuse
 from wayside.core.room.routing import RoutingPolicy, route
 from wayside.core.runs import admission as admitting
@@ -64,6 +65,7 @@ class _Live:
     done: "asyncio.Future[RunResult]"
     started: float
     silent: bool = False
+    interaction: RoomInteractionEnvelope | None = None
     watchers: list[OnEvent] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
 
@@ -284,6 +286,7 @@ class RoomAgentRuntime:
                 self._speech.withdraw_channel(record.channel, request.input.id)
             answered = _answered(entries)
             live = self._begin(record, entries, resumed=bool(entries), continuation=answered, on_event=on_event)
+            live.interaction = request.interaction
             if on_admitted is not None:
                 told(lambda: on_admitted(record))
             self._start(live)
@@ -439,6 +442,7 @@ class RoomAgentRuntime:
             resumed=live.resumed,
             checkpoint=record.checkpoint,
             continuation=live.continuation,
+            interaction=live.interaction,
         )
         if live.abort.aborted:
             return

@@ -381,6 +381,23 @@ async def test_an_agent_sees_the_interaction_that_brought_its_input() -> None:
 
 
 @virtually
+async def test_each_word_is_kept_soon_after_it_was_heard() -> None:
+    """RFC-022 §4: what a crash leaves unsaved would be offered, and said, a second time."""
+    text = "Exekias signed the vase twice, as potter and as painter, which hardly anybody did."
+    async with room(guide=Script(says(text), Completed())) as r:
+        result = await r.answer()
+        name, compared = f"{result.run_id}/1", 0
+        while r.voice.spoken.get(name, "") != text:
+            heard = len(r.voice.spoken.get(name, ""))
+            await asyncio.sleep(0.06)
+            kept = await r.store.load_deliveries((result.run_id,))
+            assert heard <= sum(row.delivered_chars for row in kept)
+            compared += heard > 0
+
+    assert compared > 10
+
+
+@virtually
 async def test_who_has_left_is_not_answered() -> None:
     """R10. The registry is asked in every run; the refusal is in the caller's result and nowhere else."""
     async with room(guide=Script(says("No."))) as r:

@@ -1,11 +1,16 @@
 # What you can do here. Each target does only what is needed; run any of them as often as you like.
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON := .venv/bin/python
 PACK := pottery
+# These start whole processes and mostly wait for them, so they run beside the others. LANE names whose line it is.
+APPLIANCE_TESTS := tests/commands tests/crash tests/e2e tests/kiosk tests/watchdog
+PYTEST = PYTHONUNBUFFERED=1 $(PYTHON) -m pytest -o cache_dir=.pytest_cache/$@
+LANE = 2>&1 | sed -u 's/^/$(@:test-%=%): /'
 PACK_SOURCES = $(shell find assets/packs/$(PACK) -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup page pack run test test-python test-page crash check lock clean
+.PHONY: help setup page pack run test test-parts test-appliance test-page crash check lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -27,16 +32,25 @@ run: setup page pack ## start the kiosk: on the screen here, else it prints an a
 
 test: ## everything: checks, Python tests, page tests (what CI runs)
 	@installer/bootstrap --test
-	@$(MAKE) --no-print-directory page pack check test-python test-page
+	@$(MAKE) --no-print-directory page pack check
+	@$(MAKE) --no-print-directory --jobs=2 test-appliance test-rest
 
-test-python: ## the Python tests alone
-	@echo "== pytest"
-	@$(PYTHON) -m pytest
+.PHONY: test-rest
+test-rest: test-parts
+	@$(MAKE) --no-print-directory test-page
 
-test-page: ## the page's tests alone
-	@echo "== page tests"
-	@installer/build-page --npm run test --silent
-	@installer/build-page --npm run e2e --silent
+test-parts: ## the Python tests of the parts: core, runtime, adapters, stores, server, wire
+	@echo "== tests of the parts"
+	@$(PYTEST) tests $(APPLIANCE_TESTS:%=--ignore=%) $(LANE)
+
+test-appliance: ## the Python tests that start whole processes: sidecar, watchdog, kiosk, commands, crashes
+	@echo "== tests of the appliance"
+	@$(PYTEST) $(APPLIANCE_TESTS) $(LANE)
+
+test-page: ## the page's tests: units, then in Debian's Chromium
+	@echo "== tests of the page"
+	@installer/build-page --npm run test --silent $(LANE)
+	@installer/build-page --npm run e2e --silent $(LANE)
 
 crash: ## kill the run engine at every named point and 200 times at random, and look at what is left (some minutes)
 	@echo "== crash"

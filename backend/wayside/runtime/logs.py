@@ -3,10 +3,11 @@
 A transcript, an answer, a prompt, a name or an exception's text has no key to travel under.
 """
 
+import contextlib
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
 
@@ -44,7 +45,7 @@ def configure(*, verbose: bool = False) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _StandardError())),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
@@ -57,6 +58,18 @@ def configure(*, verbose: bool = False) -> None:
 def get_logger() -> Any:
     """A logger; event names are constants like `turn.committed`."""
     return structlog.get_logger()
+
+
+class _StandardError:
+    """Standard error as it is at the time; a full disk or a reader that has left costs the line, never a visit."""
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 class _Silent(logging.Handler):

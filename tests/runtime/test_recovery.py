@@ -1,9 +1,11 @@
 """A visit survives the death of its process, and nothing of it survives its end."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 
 import pytest
-from kit import ANSWER, ScriptedDialogue, scene, virtually
+from kit import ANSWER, Scene, ScriptedDialogue, scene, virtually
 from wayside.core.plain_json import Json
 from wayside.ports.run_store import RunStore
 from wayside.ports.run_store_memory import MemoryRunStore
@@ -61,6 +63,20 @@ async def _copy(store: RunStore, state: dict[str, Json] | None = None) -> Left:
     return left
 
 
+async def _left(s: Scene, stores: LeftStores) -> tuple[Left, float]:
+    """The store of a process that is killed now, and the time."""
+    await s.visit.keep()
+    return await _copy(stores.opened[0]), s.link.clock.now()
+
+
+@contextlib.asynccontextmanager
+async def taken_up(left: Left, now: float) -> AsyncIterator[Scene]:
+    """The process after that one, three seconds later, with the visit open again."""
+    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
+        await s.until(lambda: s.kiosk.visit is not None)
+        yield s
+
+
 async def _interrupted_by_death(after_s: float = 3.0, state: dict[str, Json] | None = None) -> tuple[Left, str, float]:
     """Ask, hear some of the answer, die. The store, the visit's token, and the time."""
     stores = LeftStores()
@@ -75,8 +91,7 @@ async def _interrupted_by_death(after_s: float = 3.0, state: dict[str, Json] | N
 @virtually
 async def test_after_a_restart_people_see_what_was_heard_and_nothing_is_said_by_itself() -> None:
     left, token, now = await _interrupted_by_death()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
+    async with taken_up(left, now) as s:
         await asyncio.sleep(5)
         snapshot = s.visit.snapshot()
 
@@ -93,8 +108,7 @@ async def test_after_a_restart_people_see_what_was_heard_and_nothing_is_said_by_
 @virtually
 async def test_the_undelivered_rest_is_offered_and_said_once_when_asked_for() -> None:
     left, _, now = await _interrupted_by_death()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
+    async with taken_up(left, now) as s:
         first = s.visit.snapshot()
         offered = first.choices[0]
 
@@ -132,8 +146,7 @@ def test_words_take_up_the_rest_as_a_touch_does(words: str) -> None:
 @virtually
 async def test_the_rest_is_offered_in_its_own_language_only() -> None:
     left, _, now = await _interrupted_by_death()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
+    async with taken_up(left, now) as s:
         s.visit.set_language("es")
         in_spanish = [choice.kind for choice in s.visit.snapshot().choices]
         s.visit.say("sigue")
@@ -146,8 +159,7 @@ async def test_the_rest_is_offered_in_its_own_language_only() -> None:
 @virtually
 async def test_asking_something_else_gives_up_the_rest_and_remembers_what_was_heard() -> None:
     left, _, now = await _interrupted_by_death()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
+    async with taken_up(left, now) as s:
         heard = s.visit.snapshot().lines[1].text
         s.visit.say("And where?")
         await s.until(lambda: s.answered)
@@ -164,10 +176,8 @@ async def test_a_run_that_was_still_thinking_is_finished_silently_and_its_answer
     async with scene(stores=stores, dialogue=ScriptedDialogue(delay_s=4)) as s:
         s.visit.say("Who made it?")
         await asyncio.sleep(1)
-        await s.visit.keep()
-        left, now = await _copy(stores.opened[0]), s.link.clock.now()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
+        left, now = await _left(s, stores)
+    async with taken_up(left, now) as s:
         await asyncio.sleep(3)
 
         assert not s.sounding(3)
@@ -185,11 +195,8 @@ async def test_an_answer_that_was_heard_whole_leaves_no_rest() -> None:
     async with scene(stores=stores) as s:
         s.visit.say("Who made it?")
         await s.until(lambda: s.answered)
-        await s.visit.keep()
-        left, now = await _copy(stores.opened[0]), s.link.clock.now()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
-
+        left, now = await _left(s, stores)
+    async with taken_up(left, now) as s:
         assert ["question"] == [choice.kind for choice in s.visit.snapshot().choices]
         assert "finished" == s.visit.snapshot().lines[1].state
 
@@ -203,11 +210,8 @@ async def test_an_answer_that_the_visitor_cut_off_is_not_offered_again() -> None
         await asyncio.sleep(1)
         s.visit.stop()
         await s.until(lambda: s.answered)
-        await s.visit.keep()
-        left, now = await _copy(stores.opened[0]), s.link.clock.now()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
-
+        left, now = await _left(s, stores)
+    async with taken_up(left, now) as s:
         assert ["question"] == [choice.kind for choice in s.visit.snapshot().choices]
 
 
@@ -219,10 +223,8 @@ async def test_language_exhibit_volume_and_silence_come_back() -> None:
         s.visit.look_at("amphora")
         s.visit.set_volume(-6)
         s.visit.set_silent(silent=True)
-        await s.visit.keep()
-        left, now = await _copy(stores.opened[0]), s.link.clock.now()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
+        left, now = await _left(s, stores)
+    async with taken_up(left, now) as s:
         snapshot = s.visit.snapshot()
 
         assert ("es", "amphora", -6, True) == (snapshot.language, snapshot.exhibit, snapshot.volume, snapshot.silent)
@@ -244,8 +246,7 @@ async def test_after_the_grace_time_the_start_screen_is_shown_and_the_file_is_go
 @virtually
 async def test_generations_go_on_rising_after_a_restart() -> None:
     left, _, now = await _interrupted_by_death()
-    async with scene(stores=LeftStores(left), start=False, now=now + 3) as s:
-        await s.until(lambda: s.kiosk.visit is not None)
+    async with taken_up(left, now) as s:
         s.visit.say("And where?")
         await s.until(lambda: s.answered)
 
